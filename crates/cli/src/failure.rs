@@ -1,0 +1,35 @@
+//! What a person reads when something went wrong: one sentence, and a hint on what to do.
+
+use crate::exit::Exit;
+
+/// A failure that ends the program.
+#[derive(Debug)]
+pub struct Failure {
+    sentence: String,
+    hints: Vec<String>,
+    exit: Exit,
+}
+
+impl Failure {
+    pub fn new(exit: Exit, sentence: impl Into<String>) -> Self {
+        Self { sentence: sentence.into(), hints: Vec::new(), exit }
+    }
+
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Writes the failure to standard error and gives the status to end with. A closed standard error is
+    /// no reason to end differently, so that error is dropped.
+    pub fn report(&self) -> Exit {
+        use std::io::Write;
+        let mut stderr = std::io::stderr().lock();
+        let _ = writeln!(stderr, "cofferdam: {}", self.sentence);
+        for hint in &self.hints {
+            let _ = writeln!(stderr, "hint: {hint}");
+        }
+        self.exit
+    }
+}

@@ -1,0 +1,23 @@
+//! The proof that an environment was built by the rules.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+
+/// The whole environment of a child. Only [`super`] makes one, and a process cannot be started without one,
+/// so nothing is ever inherited by accident.
+///
+/// It has no `Debug`: with an explicit wish it may hold a credential.
+pub struct ChildEnvironment {
+    variables: BTreeMap<OsString, OsString>,
+}
+
+impl ChildEnvironment {
+    /// Nothing at all: what a helper that needs no environment gets.
+    pub fn empty() -> Self {
+        Self { variables: BTreeMap::new() }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.variables.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+}

@@ -1,0 +1,7 @@
+//! What the black-box tests stand on: a throw-away home and the built binary.
+
+mod cofferdam;
+mod home;
+
+pub use cofferdam::{Cofferdam, Outcome};
+pub use home::Home;
