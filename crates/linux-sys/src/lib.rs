@@ -3,3 +3,5 @@
 //! This is the only crate of the project that may contain unsafe code.
 
 pub mod child;
+pub mod hardening;
+pub mod memory;
