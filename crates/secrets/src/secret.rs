@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn req_e28_a_value_is_kept_as_it_is_and_protected() {
-        let secret = take(b"sk-canary-0123").ok().expect("a fine secret");
+        let secret = take(b"sk-canary-0123").expect("a fine secret");
         assert_eq!(secret.expose(), b"sk-canary-0123");
         let Protection { locked, excluded_from_dumps, wiped_on_fork } = secret.protection();
         assert!(locked && excluded_from_dumps && wiped_on_fork);
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn comparison_is_of_all_bytes_and_the_length() {
-        let secret = |bytes: &[u8]| take(bytes).ok().expect("a fine secret");
+        let secret = |bytes: &[u8]| take(bytes).expect("a fine secret");
         assert!(secret(b"sk-0123456").same_as(&secret(b"sk-0123456")));
         assert!(!secret(b"sk-0123456").same_as(&secret(b"sk-0123457")));
         assert!(!secret(b"sk-0123456").same_as(&secret(b"sk-01234567")));

@@ -126,7 +126,7 @@ mod tests {
     }
 
     fn get(store: &Store, now: Instant) -> Arc<Secret> {
-        store.get_at("acme", now).expect("known").ok().expect("loaded")
+        store.get_at("acme", now).expect("known").expect("loaded")
     }
 
     #[test]

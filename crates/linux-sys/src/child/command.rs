@@ -15,8 +15,8 @@ use zeroize::Zeroizing;
 
 use super::{ChildError, Program, Running};
 
-/// Where standard input comes from.
-#[derive(Debug, Default)]
+/// Where standard input comes from. No `Debug`: the bytes may be secret.
+#[derive(Default)]
 pub enum Input {
     #[default]
     Nothing,

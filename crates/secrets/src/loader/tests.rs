@@ -47,7 +47,7 @@ fn exposed(loaded: &Loaded) -> String {
 #[test]
 fn without_a_source_the_first_variable_that_is_set_counts() {
     let two = loader(&[("ACME_API_KEY", ""), SET[0]], EnvironmentFallback::Refuse);
-    let loaded = two.load(&provider(None)).ok().expect("loaded");
+    let loaded = two.load(&provider(None)).expect("loaded");
     assert_eq!(exposed(&loaded), "canary-environment");
     assert_eq!(loaded.reference.origin, Origin::Environment { name: "ACME_TOKEN".to_owned() });
     assert!(loaded.fell_back.is_none());

@@ -34,7 +34,7 @@ mod tests {
     }
 
     fn failure(path: &Path) -> SourceError {
-        read(path, None).err().expect("refused")
+        read(path, None).expect_err("refused")
     }
 
     #[test]
@@ -43,7 +43,7 @@ mod tests {
             [("abc", "abc"), ("abc\n", "abc"), ("abc\r\n", "abc"), ("abc\n\n", "abc\n"), ("", "")]
         {
             let directory = directory_with(contents.as_bytes());
-            let read = read(&directory.path().join("key"), None).ok().expect("read");
+            let read = read(&directory.path().join("key"), None).expect("read");
             assert_eq!(*read, value.as_bytes());
         }
     }
@@ -85,7 +85,7 @@ mod tests {
         };
         link("first", "key");
         let second = link("second", directory.path().join("first").to_str().expect("text"));
-        assert_eq!(*read(&second, None).ok().expect("read"), b"sk-canary");
+        assert_eq!(*read(&second, None).expect("read"), b"sk-canary");
         assert!(matches!(failure(&link("loop", "loop")), SourceError::TooManyLinks { .. }));
         assert!(matches!(failure(&link("passwd", "/etc/passwd")), SourceError::OpenToOthers { .. }));
     }
