@@ -5,3 +5,4 @@
 pub mod child;
 pub mod hardening;
 pub mod memory;
+pub mod own_environment;
