@@ -13,4 +13,5 @@ pub mod method;
 pub mod mistake;
 pub mod path;
 pub mod provider;
+pub mod rules;
 pub mod units;
