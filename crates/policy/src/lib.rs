@@ -7,6 +7,7 @@
 //! refuses what programs read in different ways: [`host`], [`path`], [`method`], [`address`].
 
 pub mod address;
+pub mod document;
 pub mod environment;
 pub mod host;
 pub mod method;
