@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use cofferdam_policy::document::locate;
 use cofferdam_policy::environment::ChildEnvironment;
 use cofferdam_policy::provider::{Provider, SecretSource};
 use zeroize::Zeroizing;
@@ -27,7 +28,7 @@ pub enum EnvironmentFallback {
 pub struct Loader {
     pub host: HostVariables,
     /// What the command of a source gets for an environment.
-    pub helper: ChildEnvironment,
+    pub command_environment: ChildEnvironment,
     /// Where a relative path of the configuration starts: the directory of the configuration.
     pub base: PathBuf,
     /// What `~` means.
@@ -85,7 +86,9 @@ impl Loader {
             Some(SecretSource::Env { name }) => self.variable(name)?,
             Some(SecretSource::Dotenv { file, key }) => read_dotenv(&self.path(file)?, key)?,
             Some(SecretSource::File { file, key }) => read_file(&self.path(file)?, key.as_deref())?,
-            Some(SecretSource::Command { argv, timeout, .. }) => read_command(argv, *timeout, &self.helper)?,
+            Some(SecretSource::Command { argv, timeout, .. }) => {
+                read_command(argv, *timeout, &self.command_environment)?
+            }
         };
         Ok(Secret::take(bytes)?)
     }
@@ -120,9 +123,8 @@ impl Loader {
     }
 
     fn path(&self, written: &str) -> Result<PathBuf, SourceError> {
-        let Some(below) = written.strip_prefix("~/") else { return Ok(self.base.join(Path::new(written))) };
-        let home = self.home.as_ref().ok_or_else(|| SourceError::NoHome { path: written.to_owned() })?;
-        Ok(home.join(below))
+        locate(written, &self.base, self.home.as_deref())
+            .ok_or_else(|| SourceError::NoHome { path: written.to_owned() })
     }
 }
 

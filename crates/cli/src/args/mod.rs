@@ -1,8 +1,12 @@
 //! What was typed. One definition per flag feeds the parser, the help, the manual and the completions.
 
+mod secrets;
+
 use clap::{Parser, Subcommand};
 
 use crate::exit::Exit;
+
+pub use secrets::{SecretsArgs, SecretsCheckArgs, SecretsCommand, SecretsListArgs};
 
 #[derive(Debug, Parser)]
 #[command(name = "cofferdam", version, about, max_term_width = 100, disable_help_subcommand = true)]
@@ -12,7 +16,9 @@ pub struct Args {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {}
+pub enum Command {
+    Secrets(SecretsArgs),
+}
 
 /// Parses the command line; help and version go to standard output, mistakes to standard error.
 pub fn parse() -> Result<Args, Exit> {

@@ -25,7 +25,7 @@ pub(crate) fn loader(variables: &[(&str, &str)], fallback: EnvironmentFallback) 
     let given = |&(name, value): &(&str, &str)| (name.to_owned(), Zeroizing::new(value.as_bytes().to_vec()));
     Loader {
         host: HostVariables::given(variables.iter().map(given)),
-        helper: ChildEnvironment::empty(),
+        command_environment: ChildEnvironment::empty(),
         base: PathBuf::from("/nowhere"),
         home: None,
         fallback,

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 use super::{SourceError, without_line_end};
 use crate::secret::MAX_LENGTH;
 
-/// Runs the command with the environment of a helper. Its standard error goes nowhere: tools print the value
+/// Runs the command with this environment and no other. Its standard error goes nowhere: tools print the value
 /// there in their debug modes, and what was never read cannot be shown.
 pub(crate) fn read<S: AsRef<str>>(
     argv: &[S],
