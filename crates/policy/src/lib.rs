@@ -14,5 +14,6 @@ pub mod method;
 pub mod mistake;
 pub mod path;
 pub mod provider;
+pub mod registry;
 pub mod rules;
 pub mod units;
