@@ -197,7 +197,7 @@ fn minted(section: &Section<'_>, key: &str) -> Option<Scheme> {
         "oauth2" => {
             settings.allow_keys(&["token_url", "grant"]);
             let grants =
-                [("client_credentials", Grant::ClientCredentials), ("refresh_token", Grant::RefreshToken)];
+                [("client-credentials", Grant::ClientCredentials), ("refresh-token", Grant::RefreshToken)];
             required(&settings, "token_url");
             required(&settings, "grant");
             let (url, grant) = (settings.parsed("token_url", https), settings.choice("grant", &grants));
