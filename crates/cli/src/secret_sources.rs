@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use cofferdam_policy::document::Config;
 use cofferdam_policy::environment::{self, HostEnvironment, ProviderVariables, Request, Trust};
-use cofferdam_policy::mistake::nearest;
+use cofferdam_policy::mistake::{nearest, quoted};
 use cofferdam_policy::provider::Provider;
+use cofferdam_policy::registry::Registry;
 use cofferdam_secrets::source::HostVariables;
 use cofferdam_secrets::{EnvironmentFallback, Loader};
 
@@ -17,7 +18,7 @@ use crate::places::Places;
 /// All providers, and what reads their secrets.
 pub struct SecretSources {
     pub loader: Loader,
-    providers: Vec<Provider>,
+    registry: Registry,
 }
 
 impl SecretSources {
@@ -29,13 +30,13 @@ impl SecretSources {
             true => EnvironmentFallback::Allow,
             false => EnvironmentFallback::Refuse,
         };
-        let providers = config.providers;
+        let registry = Registry::new(config.providers);
         // The programs that people keep passwords with are somebody else's, and find their own files by HOME;
         // with what a helper of ours gets they would find nothing. No credential is among it.
         let command_environment = {
             let host = HostEnvironment::new(env::vars_os());
             let request = Request::plain(Trust::Tool);
-            environment::build(&host, &request, &ProviderVariables::new(&providers)).environment
+            environment::build(&host, &request, &ProviderVariables::new(registry.iter())).environment
         };
         let loader = Loader {
             host: HostVariables::of_this_process(),
@@ -44,25 +45,22 @@ impl SecretSources {
             home: env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute()),
             fallback,
         };
-        Ok(Self { loader, providers })
+        Ok(Self { loader, registry })
     }
 
     /// The providers that have a secret: one is configured, or one of their variables is set.
     pub fn kept(&self) -> impl Iterator<Item = &Provider> {
-        self.providers.iter().filter(|provider| {
+        self.registry.iter().filter(|provider| {
             provider.secret.is_some() || provider.variables.iter().any(|name| self.loader.host.is_set(name))
         })
     }
 
     pub fn named(&self, name: &str) -> Result<&Provider, Failure> {
-        if let Some(provider) = self.providers.iter().find(|provider| provider.name == name) {
+        if let Some(provider) = self.registry.by_name(name) {
             return Ok(provider);
         }
-        let failure = Failure::new(
-            Exit::Usage,
-            format!("there is no provider {}", cofferdam_policy::mistake::quoted(name)),
-        );
-        Err(match nearest(name, self.providers.iter().map(|provider| provider.name.as_ref())) {
+        let failure = Failure::new(Exit::Usage, format!("there is no provider {}", quoted(name)));
+        Err(match nearest(name, self.registry.iter().map(|provider| provider.name.as_ref())) {
             Some(near) => failure.hint(format!("did you mean {near}?")),
             None => failure.hint("cofferdam secrets list shows the providers that have a secret"),
         })

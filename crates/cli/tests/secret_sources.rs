@@ -209,6 +209,18 @@ fn secrets_list_reads_nothing_and_names_every_source() {
 }
 
 #[test]
+fn req_e10_a_built_in_provider_is_found_by_its_variable() {
+    let home = Home::new();
+    let run = |arguments: &[&str]| cofferdam(&home).env("OPENAI_API_KEY", CANARY).args(arguments).run();
+    let listed = run(&["secrets", "list"]).expect_status(0).stdout();
+    assert!(listed.contains("environment  variable OPENAI_API_KEY\n"), "{listed}");
+    let checked = run(&["secrets", "check"]).expect_status(0).stdout();
+    assert!(checked.starts_with("ok: openai-api from variable OPENAI_API_KEY"), "{checked}");
+    let unset = cofferdam(&home).args(["secrets", "check", "openai-api"]).run().expect_status(1).stdout();
+    assert!(unset.contains("hint: set OPENAI_API_KEY"), "{unset}");
+}
+
+#[test]
 fn nothing_configured_and_mistyped_names_are_told() {
     let home = Home::new();
     let outcome = cofferdam(&home).args(["secrets", "list"]).run().expect_status(0);

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 
 /// Show where the secrets of providers are kept, and check that they can be read; never a value
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  cofferdam secrets list\n  cofferdam secrets check openai")]
+#[command(after_help = "Examples:\n  cofferdam secrets list\n  cofferdam secrets check anthropic")]
 pub struct SecretsArgs {
     #[command(subcommand)]
     pub command: SecretsCommand,
@@ -34,7 +34,7 @@ pub struct SecretsListArgs {
 /// is shown.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  cofferdam secrets check\n  cofferdam secrets check openai\n  cofferdam secrets check --json"
+    after_help = "Examples:\n  cofferdam secrets check\n  cofferdam secrets check anthropic\n  cofferdam secrets check --json"
 )]
 pub struct SecretsCheckArgs {
     /// Check the secret of this provider alone
