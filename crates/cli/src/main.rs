@@ -10,6 +10,7 @@ mod failure;
 mod output;
 mod places;
 mod secret_sources;
+mod settings;
 
 use std::process::ExitCode;
 

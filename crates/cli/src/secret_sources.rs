@@ -3,7 +3,6 @@
 use std::env;
 use std::path::PathBuf;
 
-use cofferdam_policy::document::Config;
 use cofferdam_policy::environment::{self, HostEnvironment, ProviderVariables, Request, Trust};
 use cofferdam_policy::mistake::{nearest, quoted};
 use cofferdam_policy::provider::Provider;
@@ -13,7 +12,7 @@ use cofferdam_secrets::{EnvironmentFallback, Loader};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::places::Places;
+use crate::settings::Settings;
 
 /// All providers, and what reads their secrets.
 pub struct SecretSources {
@@ -24,8 +23,7 @@ pub struct SecretSources {
 impl SecretSources {
     /// From the configuration and the environment of this process. No source is read.
     pub fn find() -> Result<Self, Failure> {
-        let places = Places::find()?;
-        let config = configuration(&places)?;
+        let Settings { places, config } = Settings::load()?;
         let fallback = match config.egress.allow_env_fallback {
             true => EnvironmentFallback::Allow,
             false => EnvironmentFallback::Refuse,
@@ -64,17 +62,5 @@ impl SecretSources {
             Some(near) => failure.hint(format!("did you mean {near}?")),
             None => failure.hint("cofferdam secrets list shows the providers that have a secret"),
         })
-    }
-}
-
-fn configuration(places: &Places) -> Result<Config, Failure> {
-    let file = places.config_file();
-    match std::fs::read_to_string(&file) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Config::default()),
-        Err(error) => Err(Failure::new(Exit::Config, format!("{} cannot be read: {error}", file.display()))),
-        Ok(text) => Config::parse(&file.display().to_string(), &text).map_err(|mistakes| {
-            let told: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
-            Failure::new(Exit::Config, told.join("\n"))
-        }),
     }
 }

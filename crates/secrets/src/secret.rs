@@ -46,7 +46,8 @@ pub struct Secret {
 }
 
 impl Secret {
-    /// Takes a value over; the memory it came in is wiped, whether it is accepted or not.
+    /// Takes a value over; the memory it came in is wiped, whether it is accepted or not. Until here it was
+    /// in ordinary memory, which may be swapped out; that moment is as short as the sources can make it.
     #[expect(clippy::needless_pass_by_value, reason = "the caller's buffer must be gone afterwards")]
     pub fn take(bytes: Zeroizing<Vec<u8>>) -> Result<Self, Rejected> {
         check(&bytes)?;

@@ -1,12 +1,14 @@
 //! What was typed. One definition per flag feeds the parser, the help, the manual and the completions.
 
+mod config;
 mod secrets;
+
+pub use config::ConfigCommand;
+pub use secrets::{SecretsArgs, SecretsCheckArgs, SecretsCommand, SecretsListArgs};
 
 use clap::{Parser, Subcommand};
 
 use crate::exit::Exit;
-
-pub use secrets::{SecretsArgs, SecretsCheckArgs, SecretsCommand, SecretsListArgs};
 
 #[derive(Debug, Parser)]
 #[command(name = "cofferdam", version, about, max_term_width = 100, disable_help_subcommand = true)]
@@ -17,6 +19,9 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Look after the configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
     Secrets(SecretsArgs),
 }
 

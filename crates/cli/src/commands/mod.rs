@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod config;
 mod secrets;
 
 use crate::args::{Args, Command};
@@ -8,6 +9,7 @@ use crate::failure::Failure;
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     match args.command {
+        Command::Config(command) => config::run(command),
         Command::Secrets(args) => secrets::run(&args),
     }
 }

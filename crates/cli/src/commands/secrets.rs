@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use cofferdam_linux_sys::hardening::Hardening;
 use cofferdam_policy::provider::Provider;
+use cofferdam_secrets::source::SourceError;
 use cofferdam_secrets::{LoadError, Loaded, Loader, Origin, Protection, SecretRef};
 use serde::Serialize;
 
@@ -128,13 +129,13 @@ fn check(args: &SecretsCheckArgs, sources: &SecretSources) -> Result<Exit, Failu
 fn read_all(loader: &Loader, providers: &[&Provider]) -> Vec<Checked> {
     std::thread::scope(|scope| {
         let readers: Vec<_> =
-            providers.iter().map(|provider| scope.spawn(|| checked(loader.load(provider)))).collect();
+            providers.iter().map(|provider| scope.spawn(|| checked(&loader.load(provider)))).collect();
         readers.into_iter().map(|reader| reader.join().expect("a reader does not panic")).collect()
     })
 }
 
-fn checked(result: Result<Loaded, Arc<LoadError>>) -> Checked {
-    let (reference, status, cause, protection) = match &result {
+fn checked(result: &Result<Loaded, Arc<LoadError>>) -> Checked {
+    let (reference, status, cause, protection) = match result {
         Ok(loaded) => {
             let status = if loaded.fell_back.is_some() { Status::FellBack } else { Status::Ok };
             (&loaded.reference, status, loaded.fell_back.as_ref(), Some(loaded.secret.protection()))
@@ -147,7 +148,7 @@ fn checked(result: Result<Loaded, Arc<LoadError>>) -> Checked {
         place: reference.origin.to_string(),
         status,
         reason: cause.map(ToString::to_string),
-        hint: cause.and_then(|cause| cause.hint()),
+        hint: cause.and_then(SourceError::hint),
         protection: protection.map(|Protection { locked, excluded_from_dumps, wiped_on_fork }| InMemory {
             locked,
             excluded_from_dumps,

@@ -46,7 +46,8 @@ pub enum Lifetime {
     /// dropped.
     #[default]
     Bound,
-    /// It outlives the launcher: a daemon.
+    /// It outlives the launcher: a daemon. A launcher that stays and does not [`Running::wait`] for it keeps
+    /// its entry in the process table when it ends.
     Detached,
 }
 
