@@ -2,32 +2,39 @@
 //!
 //! That suffix is exactly what may not be passed on yet, so the automaton's depth is the hold-back, and its
 //! running time is linear whatever the input. Forms are inserted in sorted order, which lays nodes out so that the
-//! first child of a node is the next node: a node costs seventeen bytes, not a table. Speed on clean text is the
+//! first child of a node is the next node: a node costs twenty bytes, not a table. Speed on clean text is the
 //! filter's work; a table of all transitions was rejected for its size (500 secrets are a million nodes).
 
 use super::forms::Form;
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 pub(super) type Node = u32;
 pub(super) const ROOT: Node = 0;
 const NONE: Node = 0;
 
-pub(super) struct Automaton {
-    /// The byte that leads to each node.
-    bytes: Zeroizing<Vec<u8>>,
+/// What is known of one node, together because a step asks for most of it.
+#[derive(Clone, Copy)]
+struct Place {
     /// The next child of the same parent.
-    sibling: Vec<Node>,
+    sibling: Node,
     /// The longest proper suffix that is a node.
-    fail: Vec<Node>,
-    depth: Vec<u32>,
+    fail: Node,
     /// The longest suffix, the node itself included, that is a whole form.
-    output: Vec<Node>,
+    output: Node,
+    depth: u32,
+    /// What leads here.
+    byte: u8,
+}
+
+pub(super) struct Automaton {
+    places: Vec<Place>,
     /// Whole forms in node order, with the index of their label.
     ends: Vec<(Node, u32)>,
     /// Children of the root, by byte.
     first: Zeroizing<Vec<Node>>,
-    /// Children of the root's children, which have the most: the row is the first byte.
+    /// Children of the root's children, which have the most, by byte; `rows` says where those of a first byte are.
     second: Zeroizing<Vec<Node>>,
+    rows: Zeroizing<Vec<usize>>,
 }
 
 impl Automaton {
@@ -36,14 +43,11 @@ impl Automaton {
         let most = 1 + forms.iter().map(|form| form.bytes.len()).sum::<usize>();
         let mut automaton = Self {
             // Never grown: growth would leave unwiped copies behind.
-            bytes: Zeroizing::new(Vec::with_capacity(most)),
-            sibling: Vec::with_capacity(most),
-            fail: Vec::new(),
-            depth: Vec::with_capacity(most),
-            output: Vec::new(),
+            places: Vec::with_capacity(most),
             ends: Vec::with_capacity(forms.len()),
             first: Zeroizing::new(vec![NONE; 256]),
-            second: Zeroizing::new(vec![NONE; 256 * 256]),
+            second: Zeroizing::new(Vec::new()),
+            rows: Zeroizing::new(vec![0; 256]),
         };
         automaton.add(0, 0);
         automaton.insert(forms);
@@ -53,10 +57,8 @@ impl Automaton {
     }
 
     fn add(&mut self, byte: u8, depth: u32) -> Node {
-        let node = self.bytes.len() as Node;
-        self.bytes.push(byte);
-        self.sibling.push(NONE);
-        self.depth.push(depth);
+        let node = self.places.len() as Node;
+        self.places.push(Place { sibling: NONE, fail: ROOT, output: NONE, depth, byte });
         node
     }
 
@@ -72,7 +74,7 @@ impl Automaton {
                 path.push(node);
             }
             if let Some(elder) = elder {
-                self.sibling[elder as usize] = path[shared + 1];
+                self.places[elder as usize].sibling = path[shared + 1];
             }
             self.ends.push((path[form.bytes.len()], form.label));
             before = &form.bytes;
@@ -80,29 +82,31 @@ impl Automaton {
     }
 
     fn index(&mut self) {
-        for node in 1..self.bytes.len() {
-            if self.depth[node] == 1 {
-                self.first[usize::from(self.bytes[node])] = node as Node;
-            }
+        let mut parents = Vec::new();
+        let mut parent = self.eldest(ROOT);
+        while parent != NONE {
+            parents.push(parent);
+            parent = self.places[parent as usize].sibling;
         }
-        for byte in 0..256 {
-            let parent = self.first[byte];
-            let mut child = if parent == NONE { NONE } else { self.eldest(parent) };
+        self.second = Zeroizing::new(vec![NONE; parents.len() * 256]);
+        for (rank, parent) in parents.into_iter().enumerate() {
+            let byte = usize::from(self.places[parent as usize].byte);
+            self.first[byte] = parent;
+            self.rows[byte] = rank * 256;
+            let mut child = self.eldest(parent);
             while child != NONE {
-                self.second[byte * 256 + usize::from(self.bytes[child as usize])] = child;
-                child = self.sibling[child as usize];
+                self.second[rank * 256 + usize::from(self.places[child as usize].byte)] = child;
+                child = self.places[child as usize].sibling;
             }
         }
     }
 
     /// Breadth first, because a node's suffixes are shorter than the node.
     fn link(&mut self) {
-        self.fail = vec![ROOT; self.bytes.len()];
-        self.output = vec![NONE; self.bytes.len()];
         for (node, _) in &self.ends {
-            self.output[*node as usize] = *node;
+            self.places[*node as usize].output = *node;
         }
-        let mut queue = Vec::with_capacity(self.bytes.len());
+        let mut queue = Vec::with_capacity(self.places.len());
         queue.push(ROOT);
         let mut next = 0;
         while let Some(&parent) = queue.get(next) {
@@ -111,37 +115,38 @@ impl Automaton {
             while child != NONE {
                 self.link_child(parent, child);
                 queue.push(child);
-                child = self.sibling[child as usize];
+                child = self.places[child as usize].sibling;
             }
         }
     }
 
     fn link_child(&mut self, parent: Node, child: Node) {
         if parent != ROOT {
-            let byte = self.bytes[child as usize];
-            self.fail[child as usize] = self.step(self.fail[parent as usize], byte);
+            let byte = self.places[child as usize].byte;
+            self.places[child as usize].fail = self.step(self.places[parent as usize].fail, byte);
         }
-        if self.output[child as usize] == NONE {
-            self.output[child as usize] = self.output[self.fail[child as usize] as usize];
+        if self.places[child as usize].output == NONE {
+            self.places[child as usize].output =
+                self.places[self.places[child as usize].fail as usize].output;
         }
     }
 
     fn eldest(&self, node: Node) -> Node {
         let next = node as usize + 1;
-        match self.depth.get(next) {
-            Some(depth) if *depth == self.depth[node as usize] + 1 => next as Node,
+        match self.places.get(next) {
+            Some(place) if place.depth == self.places[node as usize].depth + 1 => next as Node,
             _ => NONE,
         }
     }
 
     pub(super) fn child(&self, node: Node, byte: u8) -> Option<Node> {
-        let found = match self.depth[node as usize] {
+        let found = match self.places[node as usize].depth {
             0 => self.first[usize::from(byte)],
-            1 => self.second[usize::from(self.bytes[node as usize]) * 256 + usize::from(byte)],
+            1 => self.second[self.rows[usize::from(self.places[node as usize].byte)] + usize::from(byte)],
             _ => {
                 let mut child = self.eldest(node);
-                while child != NONE && self.bytes[child as usize] != byte {
-                    child = self.sibling[child as usize];
+                while child != NONE && self.places[child as usize].byte != byte {
+                    child = self.places[child as usize].sibling;
                 }
                 child
             }
@@ -162,11 +167,11 @@ impl Automaton {
     }
 
     pub(super) fn fail(&self, node: Node) -> Node {
-        self.fail[node as usize]
+        self.places[node as usize].fail
     }
 
     pub(super) fn depth(&self, node: Node) -> usize {
-        self.depth[node as usize] as usize
+        self.places[node as usize].depth as usize
     }
 
     /// Nothing continues here: a whole form that starts no longer one.
@@ -176,7 +181,7 @@ impl Automaton {
 
     /// The longest form that ends here.
     pub(super) fn output(&self, node: Node) -> Option<Node> {
-        let end = self.output[node as usize];
+        let end = self.places[node as usize].output;
         (end != NONE).then_some(end)
     }
 
@@ -185,5 +190,13 @@ impl Automaton {
     pub(super) fn label_below(&self, node: Node) -> u32 {
         let next = self.ends.partition_point(|(end, _)| *end < node);
         self.ends.get(next).map_or(0, |(_, label)| *label)
+    }
+}
+
+impl Drop for Automaton {
+    fn drop(&mut self) {
+        for place in &mut self.places {
+            place.byte.zeroize();
+        }
     }
 }

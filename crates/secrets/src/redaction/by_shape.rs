@@ -4,7 +4,7 @@
 use super::output::{Output, Passed};
 use super::redactor::Replacement;
 use super::shapes::{SHAPES, Shape};
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, Input, MatchKind, Span, packed};
 use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::{Arc, LazyLock};
@@ -36,12 +36,34 @@ impl Alphabet {
     }
 }
 
-static BEGINNINGS: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    AhoCorasick::builder()
-        .match_kind(MatchKind::LeftmostLongest)
-        .build(shapes().map(|shape| shape.parts[0].literal))
-        .expect("the built-in beginnings are few and short")
+/// Vectorised where the processor can, otherwise an automaton.
+enum Beginnings {
+    Packed(packed::Searcher),
+    Automaton(AhoCorasick),
+}
+
+static BEGINNINGS: LazyLock<Beginnings> = LazyLock::new(|| {
+    let literals = || shapes().map(|shape| shape.parts[0].literal);
+    match packed::Builder::new().extend(literals()).build() {
+        Some(searcher) => Beginnings::Packed(searcher),
+        None => Beginnings::Automaton(
+            AhoCorasick::builder()
+                .match_kind(MatchKind::LeftmostFirst)
+                .build(literals())
+                .expect("the built-in beginnings are few and short"),
+        ),
+    }
 });
+
+impl Beginnings {
+    fn find(&self, text: &[u8], from: usize) -> Option<usize> {
+        let found = match self {
+            Self::Packed(searcher) => searcher.find_in(text, Span::from(from..text.len())),
+            Self::Automaton(automaton) => automaton.find(Input::new(text).range(from..)),
+        };
+        found.map(|found| found.start())
+    }
+}
 
 fn shapes() -> impl Iterator<Item = &'static Shape> {
     SHAPES.into_iter().flatten()
@@ -119,7 +141,7 @@ impl ByShape {
         let mut passed = self.swallow(text, 0, output);
         let mut at = passed;
         let kept = loop {
-            let Some(begin) = BEGINNINGS.find(&text[at..]).map(|found| at + found.start()) else {
+            let Some(begin) = BEGINNINGS.find(text, at) else {
                 break self.unfinished_beginning(text, at);
             };
             at = begin + 1;

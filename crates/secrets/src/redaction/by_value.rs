@@ -1,7 +1,7 @@
 //! The first net: the forms of known secrets, in one stream.
 
 use super::automaton::{Node, ROOT};
-use super::filter::{Filter, SHORTEST};
+use super::filter::SHORTEST;
 use super::output::{Output, Passed};
 use super::patterns::Patterns;
 use super::redactor::Replacement;
@@ -103,18 +103,18 @@ impl ByValue {
         let patterns = Arc::clone(&self.patterns);
         let start = self.position;
         let mut at = 0;
-        // The automaton goes at least this far, past what made the filter stop.
+        // The automaton goes at least this far, so that the filter does not stop at the same place again.
         let mut until = 0;
         while at < chunk.len() {
             match self.idle(at) {
                 Some(from) if at >= until => {
                     self.plain = ROOT;
                     match patterns.filter.find(chunk, from) {
-                        Some(hit) => {
-                            at = from.max(hit.saturating_sub(Filter::REACH));
-                            until = hit + SHALLOW + 1;
+                        Some(start) => {
+                            at = start;
+                            until = start + SHALLOW + 1;
                         }
-                        // Fewer than eight bytes of a form would have escaped the filter.
+                        // Only what has fewer than eight bytes here can have escaped the filter.
                         None => {
                             at = from.max((chunk.len() + 1).saturating_sub(SHORTEST));
                             until = chunk.len();
@@ -139,11 +139,25 @@ impl ByValue {
 
     fn step(&mut self, patterns: &Patterns, byte: u8) {
         let automaton = &patterns.automaton;
-        let at = self.position;
         self.position += 1;
-        let end = self.position;
-        let spelled = self.perhaps.take();
-        self.wrapped = match (byte, spelled) {
+        // Line breaks are rare; without one under way, none of this needs to be looked at.
+        if self.wrapped.is_some() || self.perhaps.is_some() || matches!(byte, b'\n' | b'\r' | b'\\') {
+            self.step_wrapped(patterns, byte);
+        }
+        self.plain = automaton.step(self.plain, byte);
+        if let Some(node) = automaton.output(self.plain) {
+            self.record(self.position - automaton.depth(node) as u64, automaton.label_below(node));
+        }
+        while automaton.is_leaf(self.plain) {
+            self.plain = automaton.fail(self.plain);
+        }
+    }
+
+    /// Before the plain search takes its step: a line break interrupts what there was before it.
+    fn step_wrapped(&mut self, patterns: &Patterns, byte: u8) {
+        let automaton = &patterns.automaton;
+        let (at, end) = (self.position - 1, self.position);
+        let wrapped = match (byte, self.perhaps.take()) {
             (b'\n' | b'\r', _) => {
                 self.may_break(patterns).and_then(|w| w.line_break(LineBreak::new(byte, at)))
             }
@@ -155,23 +169,10 @@ impl ByValue {
                 self.wrapped.take().and_then(|w| w.step(automaton, byte, end))
             }
         };
-        self.plain = automaton.step(self.plain, byte);
-        if let Some(node) = automaton.output(self.plain) {
-            self.record(end - automaton.depth(node) as u64, automaton.label_below(node));
-        }
-        while automaton.is_leaf(self.plain) {
-            self.plain = automaton.fail(self.plain);
-        }
-        self.step_wrapped(patterns);
-    }
-
-    fn step_wrapped(&mut self, patterns: &Patterns) {
-        let Some(wrapped) = self.wrapped.take() else { return };
-        let automaton = &patterns.automaton;
-        if let Some((start, node)) = wrapped.output(automaton, self.position) {
+        if let Some((start, node)) = wrapped.as_ref().and_then(|w| w.output(automaton, end)) {
             self.record(start, automaton.label_below(node));
         }
-        self.wrapped = wrapped.settle(automaton, self.position);
+        self.wrapped = wrapped.and_then(|w| w.settle(automaton, end));
     }
 
     /// What a line break here would interrupt. The wrapped search, if any, includes what the plain one knows.
@@ -183,7 +184,7 @@ impl ByValue {
     fn record(&mut self, start: u64, label: u32) {
         let mut found = Found { start, end: self.position, label, told: Told::NotYet };
         while let Some(last) = self.found.pop_back_if(|last| last.end > start) {
-            if last.start < found.start {
+            if last.start < found.start || (last.start, last.end) == (found.start, found.end) {
                 found.start = last.start;
                 found.label = last.label;
             }
