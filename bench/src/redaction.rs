@@ -169,8 +169,30 @@ impl Random {
 }
 
 const WORDS: [&str; 24] = [
-    "the", "task", "of", "a", "proxy", "is", "to", "pass", "on", "what", "it", "reads", "and", "nothing", "else",
-    "token", "github", "risk-free", "npm", "response", "streaming", "key", "and", "install",
+    "the",
+    "task",
+    "of",
+    "a",
+    "proxy",
+    "is",
+    "to",
+    "pass",
+    "on",
+    "what",
+    "it",
+    "reads",
+    "and",
+    "nothing",
+    "else",
+    "token",
+    "github",
+    "risk-free",
+    "npm",
+    "response",
+    "streaming",
+    "key",
+    "and",
+    "install",
 ];
 
 fn filled(mut next: impl FnMut(&mut Random) -> String) -> Vec<u8> {
@@ -191,7 +213,11 @@ fn json() -> Vec<u8> {
     filled(|random| {
         format!(
             "data: {{\"id\":\"msg_{:x}\",\"type\":\"content_block_delta\",\"index\":{},\"delta\":{{\"text\":\"{} {}\\n\\u00e9 {}\"}}}}\n\n",
-            random.next(), random.next() % 9, random.one_of(&WORDS), random.one_of(&WORDS), random.one_of(&WORDS),
+            random.next(),
+            random.next() % 9,
+            random.one_of(&WORDS),
+            random.one_of(&WORDS),
+            random.one_of(&WORDS),
         )
     })
 }

@@ -43,13 +43,13 @@ enum Beginnings {
 }
 
 static BEGINNINGS: LazyLock<Beginnings> = LazyLock::new(|| {
-    let literals = || shapes().map(|shape| shape.parts[0].literal);
-    match packed::Builder::new().extend(literals()).build() {
+    let literals = literals();
+    match packed::Builder::new().extend(&literals).build() {
         Some(searcher) => Beginnings::Packed(searcher),
         None => Beginnings::Automaton(
             AhoCorasick::builder()
                 .match_kind(MatchKind::LeftmostFirst)
-                .build(literals())
+                .build(&literals)
                 .expect("the built-in beginnings are few and short"),
         ),
     }
@@ -65,7 +65,19 @@ impl Beginnings {
     }
 }
 
-fn shapes() -> impl Iterator<Item = &'static Shape> {
+/// Beginnings of beginnings, none of which starts another: the fewer there are, the faster they are found, and all
+/// shapes are tried wherever one of them stands.
+fn literals() -> Vec<&'static [u8]> {
+    let mut literals: Vec<&[u8]> = shapes().map(|shape| shape.parts[0].literal).collect();
+    for literal in &mut literals {
+        *literal = &literal[..literal.len().min("-----BEGIN ".len())];
+    }
+    literals.sort_unstable();
+    literals.dedup_by(|later, first| later.starts_with(first));
+    literals
+}
+
+pub(super) fn shapes() -> impl Iterator<Item = &'static Shape> {
     SHAPES.into_iter().flatten()
 }
 

@@ -1,4 +1,5 @@
 use super::{patterns, run};
+use crate::redaction::by_shape::shapes;
 use crate::redaction::{Redactor, Replacement};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -106,4 +107,20 @@ fn a_known_value_keeps_its_own_label() {
     let patterns = patterns(&[("anthropic", b"sk-ant-api03-0123456789abcdef0123")]);
     let redactor = Redactor::new(patterns, Replacement::Marker).with_shapes(Arc::default());
     assert_eq!(run(redactor, [&b"k: sk-ant-api03-0123456789abcdef0123;"[..]]), b"k: [redacted:anthropic];");
+}
+
+/// Every shape with a key of its least length, at even and odd places and at the very end.
+#[test]
+fn every_shape_is_found_wherever_it_stands() {
+    for shape in shapes().filter(|shape| shape.parts.len() == 1) {
+        let part = &shape.parts[0];
+        let mut key = part.literal.to_vec();
+        key.resize(key.len() + part.least, b'1');
+        for before in 0..40 {
+            let text = [&vec![b' '; before][..], &key].concat();
+            let redactor = Redactor::new(patterns(&[]), Replacement::Marker).with_shapes(Arc::default());
+            let out = String::from_utf8(run(redactor, [&text[..]])).unwrap();
+            assert_eq!(out.trim_start(), format!("[redacted:{}]", shape.label()));
+        }
+    }
 }
