@@ -6,6 +6,7 @@
 //! [`Secret::expose`]: a review of who can see a secret is a search for that word.
 
 mod loader;
+pub mod redaction;
 mod reference;
 mod secret;
 pub mod source;
