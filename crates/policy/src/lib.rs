@@ -3,3 +3,5 @@
 
 pub mod environment;
 pub mod provider;
+pub mod read_guard;
+pub mod secret_paths;
