@@ -1,25 +1,48 @@
 //! What was typed. One definition per flag feeds the parser, the help, the manual and the completions.
 
+mod completions;
+mod man;
+mod mistake;
+mod read_guard;
+
 use clap::{Parser, Subcommand};
 
 use crate::exit::Exit;
 
+pub use completions::{CompletionsArgs, Shell};
+pub use man::ManArgs;
+pub use read_guard::ReadGuardArgs;
+
 #[derive(Debug, Parser)]
-#[command(name = "cofferdam", version, about, max_term_width = 100, disable_help_subcommand = true)]
+#[command(
+    name = "cofferdam",
+    version,
+    about,
+    max_term_width = 100,
+    disable_help_subcommand = true,
+    color = clap::ColorChoice::Auto,
+    after_help = "Examples:\n  cofferdam read-guard notes.txt\n  cofferdam read-guard --help"
+)]
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {}
+pub enum Command {
+    ReadGuard(ReadGuardArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+}
 
 /// Parses the command line; help and version go to standard output, mistakes to standard error.
 pub fn parse() -> Result<Args, Exit> {
     Args::try_parse().map_err(|error| {
-        let exit = if error.use_stderr() { Exit::Usage } else { Exit::Success };
+        if error.use_stderr() {
+            return mistake::failure(&error).report();
+        }
         // Nothing is left to do when the terminal is gone.
         let _ = error.print();
-        exit
+        Exit::Success
     })
 }
