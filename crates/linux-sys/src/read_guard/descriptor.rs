@@ -42,8 +42,18 @@ pub(super) fn look(path: &Path) -> Result<OwnedFd, NotOpened> {
             Err(Errno::LOOP) => Err(Errno::LOOP.into()),
             _ => Err(Refusal::MagicLink.into()),
         },
+        // Not even we may look, which in a procfs is no matter of a file's mode.
+        Err(Errno::ACCESS | Errno::PERM) if lies_in_procfs(path) => Err(Refusal::Process.into()),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Whether the last directory on the way to a path that can be seen is one of a procfs.
+fn lies_in_procfs(path: &Path) -> bool {
+    path.ancestors()
+        .skip(1)
+        .find_map(|above| openat2(CWD, above, OFlags::PATH, ResolveFlags::NO_MAGICLINKS).ok())
+        .is_some_and(|above| filesystem(&above) == Ok(PROCFS))
 }
 
 /// The number of the filesystem that a descriptor lies on. It has 32 bits in a field whose type varies.
