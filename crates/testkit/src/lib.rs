@@ -2,6 +2,8 @@
 
 mod cofferdam;
 mod home;
+mod snapshot;
 
 pub use cofferdam::{Cofferdam, Outcome};
 pub use home::Home;
+pub use snapshot::assert_snapshot;

@@ -30,5 +30,22 @@ pub fn failure(error: &Error) -> Failure {
             sentence.push_str(line);
         }
     }
-    hints.into_iter().fold(Failure::new(Exit::Usage, sentence), Failure::hint)
+    if hints.is_empty() {
+        hints.push("see how it is written: add --help".to_owned());
+    }
+    let failure = Failure::new(Exit::Usage, inert(&sentence));
+    hints.iter().fold(failure, |failure, hint| failure.hint(inert(hint)))
+}
+
+/// What was typed comes back in the sentence; nothing in it may act on the terminal.
+fn inert(text: &str) -> String {
+    let mut shown = String::new();
+    for letter in text.chars() {
+        if letter.is_control() {
+            shown.extend(letter.escape_default());
+        } else {
+            shown.push(letter);
+        }
+    }
+    shown
 }
