@@ -1,8 +1,11 @@
-//! What the black-box tests stand on: a throw-away home and the built binary.
+//! What the black-box tests stand on: a throw-away home, the built binary, snapshots of what a person sees,
+//! the probe, and (feature `upstream`) a real TLS server that records what it got.
 
 mod cofferdam;
 mod home;
 mod snapshot;
+#[cfg(feature = "upstream")]
+pub mod upstream;
 
 pub use cofferdam::{Cofferdam, Outcome};
 pub use home::Home;
