@@ -2,4 +2,5 @@
 //!
 //! This is the only crate of the project that may contain unsafe code.
 
+pub mod probe;
 pub mod read_guard;

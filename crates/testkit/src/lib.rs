@@ -3,10 +3,12 @@
 
 mod cofferdam;
 mod home;
+mod probe;
 mod snapshot;
 #[cfg(feature = "upstream")]
 pub mod upstream;
 
 pub use cofferdam::{Cofferdam, Outcome};
 pub use home::Home;
+pub use probe::{CANARY, Probed, probe_binary};
 pub use snapshot::assert_snapshot;
