@@ -23,7 +23,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use cofferdam_policy::read_guard::{KernelFilesystem, PROCFS, READABLE_PROC_FILES};
-use cofferdam_policy::secret_paths::{self, Bases, SNIFFED_BYTES};
+use cofferdam_policy::secret_paths::{self, Bases, SNIFFED_BYTES, SecretKind};
 use rustix::fs::{FileType, Mode, OFlags};
 
 use descriptor::{Identity, ProcRoot};
@@ -34,11 +34,10 @@ pub fn open(path: impl AsRef<Path>) -> Result<GuardedFile, NotOpened> {
     ReadGuard::default().open(path.as_ref())
 }
 
-/// The guard, with what is private besides the built-in list.
+/// The guard, with what is private besides what the built-in list knows by its path.
 #[derive(Debug, Default)]
 pub struct ReadGuard {
-    listed: Vec<PathBuf>,
-    private: Vec<PathBuf>,
+    places: Vec<(PathBuf, Refusal)>,
 }
 
 /// A file that passed the guard, open for reading.
@@ -60,18 +59,28 @@ impl GuardedFile {
 }
 
 impl ReadGuard {
-    /// The built-in list, with the places below this home known by what they are and not only by where:
-    /// a bind mount of such a directory, or a hard link to such a file, is refused under any name.
+    /// Knows the listed places below this home by what they are and not only by where: a bind mount of such
+    /// a directory, or a hard link to such a file, is refused under any name.
     #[must_use]
     pub fn home(mut self, bases: &Bases) -> Self {
-        self.listed.extend(secret_paths::HOME.iter().flat_map(|secret| secret.below(bases)));
+        for secret in secret_paths::HOME {
+            let refusal = Refusal::Secret(secret.kind);
+            self.places.extend(secret.below(bases).into_iter().map(|path| (path, refusal)));
+        }
+        self
+    }
+
+    /// Refuses Cofferdam's own policy or state, wherever it was moved to.
+    #[must_use]
+    pub fn own_state(mut self, path: impl Into<PathBuf>) -> Self {
+        self.places.push((path.into(), Refusal::Secret(SecretKind::OwnState)));
         self
     }
 
     /// Refuses this file, or everything below this directory, as well.
     #[must_use]
     pub fn private(mut self, path: impl Into<PathBuf>) -> Self {
-        self.private.push(path.into());
+        self.places.push((path.into(), Refusal::Private));
         self
     }
 
@@ -103,23 +112,14 @@ impl ReadGuard {
         Ok(GuardedFile { file, path })
     }
 
-    /// Compares what the file is, and what every directory above it is, with everything private.
-    fn refuse_private(&self, path: &Path, identity: Identity) -> Result<(), NotOpened> {
+    /// Compares what the file is, and what every directory above it is, with every private place.
+    fn refuse_private(&self, path: &Path, identity: Identity) -> Result<(), Refusal> {
         let above: Vec<Identity> = path.ancestors().skip(1).filter_map(Identity::at).collect();
-        let same = |private: &PathBuf| {
-            path.starts_with(private)
-                || Identity::at(private).is_some_and(|known| known == identity || above.contains(&known))
+        let same = |place: &Path| {
+            path.starts_with(place)
+                || Identity::at(place).is_some_and(|known| known == identity || above.contains(&known))
         };
-        if self.private.iter().any(same) {
-            return Err(Refusal::Private.into());
-        }
-        match self.listed.iter().find(|listed| same(listed)) {
-            // The kind is a matter of the path under which the list has it.
-            Some(listed) => {
-                Err(secret_paths::kind_of_path(listed).map_or(Refusal::Private, Refusal::Secret).into())
-            }
-            None => Ok(()),
-        }
+        self.places.iter().find(|(place, _)| same(place)).map_or(Ok(()), |(_, refusal)| Err(*refusal))
     }
 }
 

@@ -56,7 +56,7 @@ fn guard() -> Result<ReadGuard, Failure> {
     // Without a home there is no place for our files, so there are none to keep.
     if directory("HOME").is_some() || directory("COFFERDAM_HOME").is_some() {
         let places = Places::find()?;
-        guard = guard.private(places.config).private(places.state).private(places.runtime);
+        guard = guard.own_state(places.config).own_state(places.state).own_state(places.runtime);
     }
     Ok(guard)
 }

@@ -64,7 +64,7 @@ impl Refusal {
             Self::Directory => "is a directory, not a file",
             Self::SharedMemory => "is memory that other programs share, not a file",
             Self::Secret(kind) => return format!("is not for reading: it holds {}", kind.description()),
-            Self::Private => "is not for reading: the configuration keeps it private",
+            Self::Private => "is not for reading: it is kept private here",
             Self::Unreachable => "lies outside the root directory of this process",
             Self::Exchanged => "was exchanged while it was being opened",
         };

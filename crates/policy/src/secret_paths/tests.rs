@@ -82,6 +82,31 @@ fn patterns_match_as_a_person_reads_them() {
     }
 }
 
+/// Every pattern of up to four letters against every name of up to four, compared with the plain definition.
+#[test]
+fn patterns_match_what_their_definition_says() {
+    fn defined(pattern: &[u8], name: &[u8]) -> bool {
+        match pattern {
+            [] => name.is_empty(),
+            [b'*', rest @ ..] => (0..=name.len()).any(|skipped| defined(rest, &name[skipped..])),
+            [letter, rest @ ..] => name.first() == Some(letter) && defined(rest, &name[1..]),
+        }
+    }
+    fn words(letters: &str, length: usize) -> Vec<String> {
+        let shorter = if length == 0 { return vec![String::new()] } else { words(letters, length - 1) };
+        let longer =
+            shorter.iter().flat_map(|word| letters.chars().map(move |letter| format!("{word}{letter}")));
+        shorter.iter().cloned().chain(longer).collect()
+    }
+    let names = words("ab", 4);
+    for pattern in words("ab*", 4) {
+        for name in &names {
+            let expected = defined(pattern.as_bytes(), name.as_bytes());
+            assert_eq!(matches(&pattern, name), expected, "{pattern} {name}");
+        }
+    }
+}
+
 #[test]
 fn moved_base_directories_are_covered_besides_the_usual_ones() {
     let bases = Bases {
