@@ -6,3 +6,5 @@ pub mod child;
 pub mod hardening;
 pub mod memory;
 pub mod own_environment;
+pub mod probe;
+pub mod read_guard;

@@ -15,6 +15,8 @@ pub mod method;
 pub mod mistake;
 pub mod path;
 pub mod provider;
+pub mod read_guard;
 pub mod registry;
 pub mod rules;
+pub mod secret_paths;
 pub mod units;

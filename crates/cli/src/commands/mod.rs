@@ -1,6 +1,9 @@
 //! One file per command.
 
+mod completions;
 mod config;
+mod man;
+mod read_guard;
 mod secrets;
 
 use crate::args::{Args, Command};
@@ -11,5 +14,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     match args.command {
         Command::Config(command) => config::run(command),
         Command::Secrets(args) => secrets::run(&args),
+        Command::ReadGuard(args) => read_guard::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     }
 }
