@@ -5,7 +5,7 @@
 
 use std::hint::black_box;
 
-use cofferdam_bench::harness::{Bench, Case, Unit};
+use crate::harness::{Bench, Case, Unit};
 use cofferdam_policy::host::{Host, HostPattern};
 use cofferdam_policy::method::Method;
 use cofferdam_policy::path::{PathPattern, RequestPath};

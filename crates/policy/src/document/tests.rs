@@ -170,7 +170,7 @@ fn what_a_rule_cannot_mean_is_refused() {
     one_mistake("[[egress.allow]]\nhosts = []", "must name at least one host");
     one_mistake("[[egress.allow]]\nhosts = [\"*\"]", "means every host");
     one_mistake("[[egress.allow]]\nhosts = [\"a\"]\nmethods = []", "allow nothing");
-    one_mistake("[[egress.allow]]\nhosts = [\"a\"]\nmethods = [\"get\"]", "write \"GET\"");
+    one_mistake("[[egress.allow]]\nhosts = [\"a\"]\nmethods = [\"get\"]", "write \u{201c}GET\u{201d}");
     one_mistake("[[egress.allow]]\nhosts = [\"a\"]\npaths = [\"acme\"]", "begin with a slash");
     one_mistake("[[egress.allow]]\nhosts = [\"a\"]\npaths = [\"/a/../b\"]", "segment");
     one_mistake("[[egress.allow]]\nhosts = [\"a:1\"]\nports = [2]", "given twice");
