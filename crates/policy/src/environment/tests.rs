@@ -1,5 +1,6 @@
 use super::*;
 use crate::provider::{Alphabet, Checked, Kind, Provider, Scheme, TokenForm};
+use crate::registry::Registry;
 use proptest::prelude::*;
 use std::os::unix::ffi::OsStringExt;
 
@@ -18,11 +19,11 @@ fn provider(name: &'static str, variables: &'static [&'static str], base_url: &'
     }
 }
 
-fn registry() -> Vec<Provider> {
-    vec![
+fn registry() -> Registry {
+    Registry::new(vec![
         provider("acme", &["ACME_LOGIN", "SHARED_LOGIN"], "ACME_BASE_URL"),
         provider("other", &["OTHER_LOGIN", "SHARED_LOGIN"], "OTHER_BASE_URL"),
-    ]
+    ])
 }
 
 fn host(variables: &[(&str, &str)]) -> HostEnvironment {
