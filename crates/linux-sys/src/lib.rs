@@ -1,3 +1,8 @@
 //! The kernel as an API: owned descriptors, typed flags, and the one way to start a process.
 //!
 //! This is the only crate of the project that may contain unsafe code.
+
+pub mod child;
+pub mod hardening;
+pub mod memory;
+pub mod own_environment;

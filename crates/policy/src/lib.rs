@@ -10,6 +10,7 @@ pub mod address;
 pub mod document;
 pub mod environment;
 pub mod host;
+pub mod layers;
 pub mod method;
 pub mod mistake;
 pub mod path;

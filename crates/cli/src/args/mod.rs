@@ -1,5 +1,11 @@
 //! What was typed. One definition per flag feeds the parser, the help, the manual and the completions.
 
+mod config;
+mod secrets;
+
+pub use config::ConfigCommand;
+pub use secrets::{SecretsArgs, SecretsCheckArgs, SecretsCommand, SecretsListArgs};
+
 use clap::{Parser, Subcommand};
 
 use crate::exit::Exit;
@@ -12,7 +18,12 @@ pub struct Args {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {}
+pub enum Command {
+    /// Look after the configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    Secrets(SecretsArgs),
+}
 
 /// Parses the command line; help and version go to standard output, mistakes to standard error.
 pub fn parse() -> Result<Args, Exit> {
