@@ -1,9 +1,13 @@
 //! What was typed. One definition per flag feeds the parser, the help, the manual and the completions.
 
 mod config;
+mod env;
+mod providers;
 mod secrets;
 
 pub use config::ConfigCommand;
+pub use env::{ChildArgs, EnvArgs, EnvCommand, TrustArg};
+pub use providers::{KindArg, ProvidersArgs, ProvidersCommand};
 pub use secrets::{SecretsArgs, SecretsCheckArgs, SecretsCommand, SecretsListArgs};
 
 use clap::{Parser, Subcommand};
@@ -23,6 +27,8 @@ pub enum Command {
     #[command(subcommand)]
     Config(ConfigCommand),
     Secrets(SecretsArgs),
+    Providers(ProvidersArgs),
+    Env(EnvArgs),
 }
 
 /// Parses the command line; help and version go to standard output, mistakes to standard error.
