@@ -20,7 +20,7 @@ fn shown(outcome: &Outcome) -> (BTreeMap<String, String>, BTreeMap<String, Strin
     let json = json(outcome);
     let column = |list: &str, field: &str| {
         let text = |value: &Value| value.as_str().unwrap_or("(hidden)").to_owned();
-        let rows = json[list].as_array().unwrap().iter();
+        let rows = json[list].as_array().expect("a list").iter();
         rows.map(|row| (text(&row["name"]), text(&row[field]))).collect()
     };
     (column("passed", "value"), column("dropped", "rule"))

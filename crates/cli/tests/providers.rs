@@ -13,7 +13,7 @@ fn json(outcome: &Outcome) -> Value {
 
 fn all(home: &Home) -> Vec<Value> {
     let listed = json(&cofferdam(home, &["providers", "list", "--json"]).run().expect_status(0));
-    listed.as_array().unwrap().clone()
+    listed.as_array().expect("a list").clone()
 }
 
 /// Every variable that the registry must know.

@@ -149,6 +149,10 @@ fn in_key(byte: u8) -> bool {
 
 /// A digit must be among what follows: `sk-` also begins names of directories.
 fn is_key(rest: &[u8], prefix: &str, tail: usize) -> bool {
+    // Nearly all differ here already, which is cheaper to see than to call for a comparison.
+    if rest.first() != prefix.as_bytes().first() {
+        return false;
+    }
     let Some(after) = rest.strip_prefix(prefix.as_bytes()) else {
         return false;
     };
