@@ -34,7 +34,7 @@ impl SecretSources {
         let command_environment = {
             let host = HostEnvironment::new(env::vars_os());
             let request = Request::plain(Trust::Tool);
-            environment::build(&host, &request, &ProviderVariables::new(registry.iter())).environment
+            environment::build(&host, &request, &ProviderVariables::new(&registry)).environment
         };
         let loader = Loader {
             host: HostVariables::of_this_process(),

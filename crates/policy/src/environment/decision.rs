@@ -81,6 +81,11 @@ impl Rule {
         }
     }
 
+    /// Whether the child's value is another one than the host's.
+    pub(super) fn has_own_value(&self) -> bool {
+        matches!(self, Self::SetByCofferdam | Self::SetByUser(_))
+    }
+
     /// A name that does not change, for machines.
     pub fn code(&self) -> &'static str {
         match self {

@@ -48,15 +48,22 @@ pub fn build(host: &HostEnvironment, request: &Request<'_>, providers: &Provider
     let mut variables = BTreeMap::new();
     let mut decisions = Vec::new();
     for name in judge.names() {
-        let judged = judge.judge(name);
-        if let Some(value) = judged.value {
+        let mut judged = judge.judge(name);
+        if let Some(value) = judged.value.take() {
             variables.insert(name.to_owned(), value.into_owned());
         }
-        decisions.push(Decision { name: name.to_owned(), rule: judged.rule, credential: judged.credential });
+        decisions.push(judged.into_decision(name));
     }
     assure_utf8(&mut variables, &mut decisions);
     decisions.sort_by(|one, other| one.name.cmp(&other.name));
     Built { environment: ChildEnvironment::of(variables), decisions }
+}
+
+/// What would happen to one variable.
+pub struct Explained {
+    pub decision: Decision,
+    /// Whether the child gets it; a variable that may pass but is not set is not given.
+    pub given: bool,
 }
 
 /// Says what would happen to one variable, whether or not the host has it.
@@ -65,14 +72,14 @@ pub fn explain(
     host: &HostEnvironment,
     request: &Request<'_>,
     providers: &ProviderVariables<'_>,
-) -> Decision {
+) -> Explained {
     let built = build(host, request, providers);
-    if let Some(decision) = built.decisions.into_iter().find(|decision| decision.name == name) {
-        return decision;
-    }
-    let judge = Judge { host, request, providers, bucket: bucket::of(request.trust) };
-    let judged = judge.judge(name);
-    Decision { name: name.to_owned(), rule: judged.rule, credential: judged.credential }
+    let given = built.environment.get(name).is_some();
+    let decision = built.decisions.into_iter().find(|decision| decision.name == name).unwrap_or_else(|| {
+        let judge = Judge { host, request, providers, bucket: bucket::of(request.trust) };
+        judge.judge(name).into_decision(name)
+    });
+    Explained { decision, given }
 }
 
 /// What came of one variable.
@@ -80,6 +87,12 @@ struct Judged<'a> {
     rule: Rule,
     value: Option<Cow<'a, OsStr>>,
     credential: bool,
+}
+
+impl Judged<'_> {
+    fn into_decision(self, name: &OsStr) -> Decision {
+        Decision { name: name.to_owned(), rule: self.rule, credential: self.credential }
+    }
 }
 
 /// A rule that spoke, with the value that the child gets by it.
@@ -103,14 +116,22 @@ impl<'a> Judge<'a> {
     /// looks like a credential, what could take the child over, and only then the allowlist.
     fn judge(&self, name: &OsStr) -> Judged<'a> {
         let value = self.host.get(name);
-        let sign = self.sign_of_credential(name, value);
+        let capitals = name.as_bytes().to_ascii_uppercase();
+        let sign = self.sign_of_credential(name, &capitals, value);
         let (rule, value) = self
             .fixed(name)
             .or_else(|| self.wished(name, value))
             .or_else(|| self.inherited(name, value))
-            .unwrap_or_else(|| self.by_default(name, value, sign.clone()));
-        let given = value.as_deref().and_then(|value| credential_value::shape(value.as_bytes()));
-        Judged { rule, value, credential: sign.is_some() || given.is_some() }
+            .unwrap_or_else(|| match (takeover::of(&capitals), sign.clone()) {
+                // That a proxy is named with a password in it is the lesser news.
+                (Some(Takeover::Proxy), _) => (Rule::Takeover(Takeover::Proxy), None),
+                (_, Some(sign)) => (sign, None),
+                (Some(takeover), None) => (Rule::Takeover(takeover), None),
+                (None, None) => self.allowed(name, value),
+            });
+        let given = |value: &OsStr| credential_value::shape(value.as_bytes()).is_some();
+        let credential = sign.is_some() || rule.has_own_value() && value.as_deref().is_some_and(given);
+        Judged { rule, value, credential }
     }
 
     fn fixed(&self, name: &OsStr) -> Option<Ruled<'a>> {
@@ -151,14 +172,7 @@ impl<'a> Judge<'a> {
         None
     }
 
-    fn by_default(&self, name: &OsStr, value: Option<&'a OsStr>, sign: Option<Rule>) -> Ruled<'a> {
-        match (takeover::of(name.as_bytes()), sign) {
-            // That a proxy is named with a password in it is the lesser news.
-            (Some(Takeover::Proxy), _) => return (Rule::Takeover(Takeover::Proxy), None),
-            (_, Some(sign)) => return (sign, None),
-            (Some(takeover), None) => return (Rule::Takeover(takeover), None),
-            (None, None) => {}
-        }
+    fn allowed(&self, name: &OsStr, value: Option<&'a OsStr>) -> Ruled<'a> {
         if let Some((provider, _)) = name.to_str().and_then(|name| self.providers.naming(name).next()) {
             return (Rule::OtherBaseUrl(provider.to_owned()), None);
         }
@@ -176,7 +190,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Names first: they tell more than a value, and most values are never looked at for long.
-    fn sign_of_credential(&self, name: &OsStr, value: Option<&OsStr>) -> Option<Rule> {
+    fn sign_of_credential(&self, name: &OsStr, capitals: &[u8], value: Option<&OsStr>) -> Option<Rule> {
         let registered = name.to_str().and_then(|name| {
             let mut naming = self.providers.naming(name);
             naming.find(|(_, holds)| *holds == Holds::Credential).map(|(provider, _)| provider.to_owned())
@@ -184,7 +198,7 @@ impl<'a> Judge<'a> {
         if let Some(provider) = registered {
             return Some(Rule::ProviderCredential(provider));
         }
-        if let Some(pattern) = credential_name::pattern(name.as_bytes()) {
+        if let Some(pattern) = credential_name::pattern(capitals) {
             return Some(Rule::CredentialName(pattern));
         }
         credential_value::shape(value?.as_bytes()).map(Rule::CredentialValue)

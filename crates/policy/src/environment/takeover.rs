@@ -68,8 +68,8 @@ const LOADER: &[&str] = &[
     "LOCPATH",
     "NLSPATH",
     "QT_PLUGIN_PATH",
-    "RES_OPTIONS",
     "RESOLV_HOST_CONF",
+    "RES_OPTIONS",
 ];
 
 const INTERPRETER: &[&str] = &[
@@ -279,24 +279,17 @@ const NAMES: &[(Takeover, &[&str])] = &[
     (Takeover::Control, CONTROL),
 ];
 
-/// Case does not count: some programs (npm, curl, everything that knows proxies) read both.
+/// `name` in capitals. Case does not count: some programs (npm, curl, everything that knows proxies) read both.
 pub(super) fn of(name: &[u8]) -> Option<Takeover> {
-    if ends_with(name, b"_PROXY") {
+    if name.ends_with(b"_PROXY") {
         return Some(Takeover::Proxy);
     }
-    let begins = |prefix: &&str| name.get(..prefix.len()).is_some_and(|head| same(head, prefix));
+    let begins = |prefix: &&str| name.starts_with(prefix.as_bytes());
     if let Some((takeover, _)) = PREFIXES.iter().find(|(_, prefixes)| prefixes.iter().any(begins)) {
         return Some(*takeover);
     }
-    NAMES.iter().find(|(_, names)| names.iter().any(|known| same(name, known))).map(|(takeover, _)| *takeover)
-}
-
-fn same(name: &[u8], known: &str) -> bool {
-    name.eq_ignore_ascii_case(known.as_bytes())
-}
-
-fn ends_with(name: &[u8], tail: &[u8]) -> bool {
-    name.len() >= tail.len() && name[name.len() - tail.len()..].eq_ignore_ascii_case(tail)
+    let holds = |names: &[&str]| names.binary_search_by(|known| known.as_bytes().cmp(name)).is_ok();
+    NAMES.iter().find(|(_, names)| holds(names)).map(|(takeover, _)| *takeover)
 }
 
 #[cfg(test)]
@@ -312,11 +305,18 @@ mod tests {
     }
 
     #[test]
-    fn prefixes_proxies_and_case() {
+    fn the_names_can_be_searched() {
+        for (_, names) in NAMES {
+            assert!(names.is_sorted(), "{names:?}");
+        }
+    }
+
+    #[test]
+    fn prefixes_and_proxies() {
         assert_eq!(of(b"LD_AUDIT"), Some(Takeover::Loader));
-        assert_eq!(of(b"BASH_FUNC_ls%%"), Some(Takeover::Interpreter));
-        assert_eq!(of(b"npm_config_registry"), Some(Takeover::BuildTool));
-        assert_eq!(of(b"https_proxy"), Some(Takeover::Proxy));
+        assert_eq!(of(b"BASH_FUNC_LS%%"), Some(Takeover::Interpreter));
+        assert_eq!(of(b"NPM_CONFIG_REGISTRY"), Some(Takeover::BuildTool));
+        assert_eq!(of(b"HTTPS_PROXY"), Some(Takeover::Proxy));
         assert_eq!(of(b"HTTP_PROXY"), Some(Takeover::Proxy));
         assert_eq!(of(b"LANG"), None);
         assert_eq!(of(b"LD"), Some(Takeover::BuildTool));

@@ -1,5 +1,6 @@
 use super::*;
 use crate::provider::{Alphabet, Checked, Kind, Provider, Scheme, TokenForm};
+use crate::registry::Registry;
 use proptest::prelude::*;
 use std::os::unix::ffi::OsStringExt;
 
@@ -18,11 +19,11 @@ fn provider(name: &'static str, variables: &'static [&'static str], base_url: &'
     }
 }
 
-fn registry() -> Vec<Provider> {
-    vec![
+fn registry() -> Registry {
+    Registry::new(vec![
         provider("acme", &["ACME_LOGIN", "SHARED_LOGIN"], "ACME_BASE_URL"),
         provider("other", &["OTHER_LOGIN", "SHARED_LOGIN"], "OTHER_BASE_URL"),
-    ]
+    ])
 }
 
 fn host(variables: &[(&str, &str)]) -> HostEnvironment {
@@ -156,8 +157,9 @@ fn names_that_cannot_be_are_refused() {
 fn a_variable_that_is_not_set_can_be_explained() {
     let registry = registry();
     let variables = ProviderVariables::new(&registry);
-    let explained =
-        |name: &str| explain(OsStr::new(name), &host(&[]), &Request::plain(Trust::Unknown), &variables).rule;
+    let explained = |name: &str| {
+        explain(OsStr::new(name), &host(&[]), &Request::plain(Trust::Unknown), &variables).decision.rule
+    };
     assert_eq!(explained("ACME_LOGIN"), Rule::ProviderCredential("acme".into()));
     assert_eq!(explained("TERM"), Rule::Operational(Purpose::Session));
     assert_eq!(explained("LANG"), Rule::Utf8);
