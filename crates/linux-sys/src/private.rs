@@ -5,7 +5,7 @@
 //! happens to the path meanwhile.
 //!
 //! * Modes are given when a thing is created (0700, 0600). The umask can only take bits away; if it took some
-//!   of the owner's, they are given back on the open descriptor, which never makes a file wider than 0600.
+//!   of the owner's, they are given back by descriptor, which never makes anything wider than that.
 //! * A link, another owner, a mode that lets others in, or a pipe in place of a file is an error that names
 //!   the path and the fix. Nothing is repaired silently: somebody may have read what lay open.
 //! * It stops at the user: a process with the same user id, outside a sandbox, can do all that we can.

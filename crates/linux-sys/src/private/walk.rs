@@ -1,7 +1,7 @@
 //! From a path to a directory, one component at a time, so that what was checked is what is opened.
 
 use std::ffi::OsStr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags};
@@ -92,14 +92,27 @@ fn open_or_make(
 
 fn make(here: &OwnedFd, name: &OsStr, path: &Path, flags: OFlags) -> Result<OwnedFd, PrivateError> {
     match fs::mkdirat(here, name, Mode::from_raw_mode(DIRECTORY_MODE)) {
+        Ok(()) => restore_owner_bits(here, name)
+            .map_err(|errno| PrivateError::system(path, "set the mode of", errno))?,
         // Another process was faster; what it made is checked like everything that was there before.
-        Ok(()) | Err(Errno::EXIST) => {}
+        Err(Errno::EXIST) => {}
         Err(errno) => return Err(PrivateError::system(path, "create", errno)),
     }
     match fs::openat(here, name, flags, Mode::empty()) {
         Err(Errno::NOTDIR | Errno::LOOP) => Err(not_a_directory(here, name, path)),
         opened => opened.map_err(|errno| PrivateError::system(path, "open", errno)),
     }
+}
+
+/// A umask such as 0277 takes the owner's own bits from a new directory. They are given back to the directory
+/// itself, by its descriptor: a plain descriptor cannot be had without them, and a path could lead elsewhere.
+fn restore_owner_bits(here: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
+    let made = fs::openat(here, name, STEP | OFlags::NOFOLLOW, Mode::empty())?;
+    if fs::fstat(&made)?.st_mode & 0o777 == DIRECTORY_MODE {
+        return Ok(());
+    }
+    let by_descriptor = format!("/proc/self/fd/{}", made.as_raw_fd());
+    fs::chmod(by_descriptor, Mode::from_raw_mode(DIRECTORY_MODE))
 }
 
 fn not_a_directory(here: &OwnedFd, name: &OsStr, path: &Path) -> PrivateError {
