@@ -4,7 +4,6 @@
 //! lock. A writer that dies between the two leaves a head that is one record behind, which the next one makes
 //! up for; a head that is ahead of the files means that something was taken away.
 
-use std::fmt::Write;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -14,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use crate::chain::{Hash, Link};
 use crate::error::AuditError;
+use crate::time::put_digits;
 
 pub(crate) const NAME: &str = "head";
 const WORDS: [&str; 4] = ["cofferdam-head-1 seq", "file", "end", "hash"];
@@ -38,13 +38,22 @@ impl Head {
         Ok(std::str::from_utf8(&bytes[..count]).ok().and_then(Self::parse))
     }
 
-    pub(crate) fn write(&self, file: &File, line: &mut String) -> io::Result<()> {
+    /// By hand rather than with `format!`, which would cost as much as the hash of the record.
+    pub(crate) fn write(&self, file: &File, line: &mut Vec<u8>) -> io::Result<()> {
         line.clear();
-        let Link { seq, hash } = self.link;
-        let [a, b, c, d] = WORDS;
-        let written = writeln!(line, "{a} {seq:020} {b} {:020} {c} {:020} {d} {hash}", self.file, self.end);
-        written.map_err(io::Error::other)?;
-        file.write_all_at(line.as_bytes(), 0)
+        for (word, number) in WORDS.iter().zip([self.link.seq, self.file, self.end]) {
+            line.extend_from_slice(word.as_bytes());
+            line.push(b' ');
+            let mut digits = [0; 20];
+            put_digits(&mut digits, number);
+            line.extend_from_slice(&digits);
+            line.push(b' ');
+        }
+        line.extend_from_slice(WORDS[3].as_bytes());
+        line.push(b' ');
+        self.link.hash.write(line);
+        line.push(b'\n');
+        file.write_all_at(line, 0)
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -108,7 +117,7 @@ mod tests {
         for (seq, file, end) in [(0, 1, 0), (7, 2, 300), (u64::MAX, u64::MAX, u64::MAX)] {
             let head = Head { link: Link { seq, hash: Hash::of(b"x") }, file, end };
             let disk = tempfile::tempfile().unwrap();
-            let mut line = String::new();
+            let mut line = Vec::new();
             head.write(&disk, &mut line).unwrap();
             assert_eq!(Head::read(&disk).unwrap(), Some(head));
             widths.push(line.len());

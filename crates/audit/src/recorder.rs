@@ -2,8 +2,8 @@
 //!
 //! All processes of a user write one chain. A chain per process was rejected: a file that is removed whole
 //! would not be missed, thousands of short runs would leave thousands of files, and nothing would order them.
-//! The price is a lock around each record, held for two small writes; while no other process writes it costs
-//! well under a microsecond, because the length of the file tells that nothing has changed.
+//! The price is a lock around each record, held for two small writes. While no other process writes, one look
+//! at the length of the file tells that nothing has changed, and nothing is read.
 //!
 //! `write(2)` has returned when [`Recorder::record`] returns, so no death of a process loses a record. A loss
 //! of power may lose the last seconds, unless [`Durability::Power`] is asked for, at the price of a disk's own
@@ -16,6 +16,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use cofferdam_linux_sys::private::PrivateDir;
+use rustix::fs::{Stat, fstat};
 
 use crate::chain::{self, Link, Sealed};
 use crate::error::AuditError;
@@ -99,7 +100,7 @@ struct Writer {
     remembered: Option<Head>,
     unwritten: u64,
     line: Vec<u8>,
-    head_line: String,
+    head_line: Vec<u8>,
 }
 
 impl Recorder {
@@ -153,15 +154,20 @@ impl Recorder {
     ) -> Result<T, AuditError> {
         let mut writer = self.writer();
         head::lock(&writer.head_file, Share::Alone, &self.path)?;
-        if writer.is_removed()? {
-            // Somebody took the files away under a running process. What it remembers goes into a new one.
-            let (head, unwritten) = (writer.head, writer.unwritten);
-            *writer = Writer { unwritten, remembered: Some(head), ..Writer::open(&self.path)? };
-            head::lock(&writer.head_file, Share::Alone, &self.path)?;
-        }
-        let done = writer.catch_up(&self.settings).and_then(|()| work(&mut writer, &self.settings));
+        let done = self.catch_up(&mut writer).and_then(|()| work(&mut writer, &self.settings));
         let unlocked = writer.head_file.unlock().map_err(|source| writer.failed("unlock", source));
         done.and_then(|value| unlocked.map(|()| value))
+    }
+
+    fn catch_up(&self, writer: &mut Writer) -> Result<(), AuditError> {
+        let stat = writer.look()?;
+        if writer.is_removed(&stat)? {
+            // Somebody took the files away under a running process. What it remembers goes into new ones.
+            let (remembered, unwritten) = (writer.remembered.or(Some(writer.head)), writer.unwritten);
+            *writer = Writer { unwritten, remembered, ..Writer::open(&self.path)? };
+            head::lock(&writer.head_file, Share::Alone, &self.path)?;
+        }
+        writer.catch_up(&stat, &self.settings)
     }
 }
 
@@ -173,26 +179,34 @@ impl Writer {
         let head_file = directory.open_update(head::NAME)?;
         let file = directory.open_read(head::NAME)?;
         let head = Head { end: u64::MAX, ..Head::START };
-        let (line, head_line) = (Vec::with_capacity(1024), String::with_capacity(256));
+        let (line, head_line) = (Vec::with_capacity(1024), Vec::with_capacity(256));
         Ok(Self { directory, head_file, file, head, remembered: None, unwritten: 0, line, head_line })
     }
 
-    fn is_removed(&self) -> Result<bool, AuditError> {
-        let links = |file: &File| rustix::fs::fstat(file).map(|stat| stat.st_nlink);
-        let least = links(&self.file).and_then(|file| Ok(links(&self.head_file)?.min(file)));
-        Ok(least.map_err(|errno| self.failed("examine", errno.into()))? == 0)
+    fn look(&self) -> Result<Stat, AuditError> {
+        fstat(&self.file).map_err(|errno| self.failed("examine", errno.into()))
+    }
+
+    /// The directory goes with all its files, so the file alone tells at once. The head's own file is looked at
+    /// now and then only, because what a record costs is its system calls.
+    fn is_removed(&self, stat: &Stat) -> Result<bool, AuditError> {
+        if stat.st_nlink == 0 || !self.head.link.seq.is_multiple_of(64) {
+            return Ok(stat.st_nlink == 0);
+        }
+        let head = fstat(&self.head_file).map_err(|errno| self.failed("examine", errno.into()))?;
+        Ok(head.st_nlink == 0)
     }
 
     /// Goes to the end of what other processes have written.
-    fn catch_up(&mut self, settings: &Settings) -> Result<(), AuditError> {
-        let stat = rustix::fs::fstat(&self.file).map_err(|errno| self.failed("examine", errno.into()))?;
+    fn catch_up(&mut self, stat: &Stat, settings: &Settings) -> Result<(), AuditError> {
         if u64::try_from(stat.st_size) == Ok(self.head.end) {
             return Ok(());
         }
         let stored = Head::read(&self.head_file).map_err(|source| self.failed("read", source))?;
-        let Recovered { file, head, notes } = recover(&self.directory, stored.or(self.remembered.take()))?;
+        let Recovered { file, head, notes } = recover(&self.directory, stored.or(self.remembered))?;
         (self.file, self.head) = (file, head);
         self.begin_file(settings)?;
+        self.remembered = None;
         notes.iter().try_for_each(|note| self.write_line(None, note, settings).map(drop))
     }
 

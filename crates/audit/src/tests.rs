@@ -244,6 +244,17 @@ fn a_running_recorder_goes_on_from_memory_when_its_files_are_taken_away() {
 }
 
 #[test]
+fn a_running_recorder_puts_a_removed_head_back() {
+    let room = Room::new();
+    let recorder = room.recorder();
+    write(&recorder, 10);
+    fs::remove_file(room.path().join("head")).unwrap();
+    write(&recorder, 64);
+    write(&room.recorder(), 1);
+    assert_eq!(room.findings(), []);
+}
+
+#[test]
 fn a_whole_new_record_is_told_by_a_noted_head() {
     let room = Room::new();
     write(&room.recorder(), 3);

@@ -38,7 +38,7 @@ impl Moment {
             (17..19, seconds % 60),
             (20..26, micros),
         ] {
-            put(&mut text[range], value);
+            put_digits(&mut text[range], value);
         }
         text
     }
@@ -71,7 +71,8 @@ impl Display for Moment {
     }
 }
 
-fn put(digits: &mut [u8], mut value: u64) {
+/// Fills the digits with a number, from its last.
+pub(crate) fn put_digits(digits: &mut [u8], mut value: u64) {
     for digit in digits.iter_mut().rev() {
         *digit = b'0' + u8::try_from(value % 10).unwrap_or_default();
         value /= 10;
