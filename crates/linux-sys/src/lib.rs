@@ -6,5 +6,6 @@ pub mod child;
 pub mod hardening;
 pub mod memory;
 pub mod own_environment;
+pub mod private;
 pub mod probe;
 pub mod read_guard;

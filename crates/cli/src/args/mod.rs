@@ -1,5 +1,6 @@
 //! What was typed. One definition per flag feeds the parser, the help, the manual and the completions.
 
+pub mod audit;
 mod completions;
 mod config;
 mod env;
@@ -47,6 +48,7 @@ pub enum Command {
     Providers(ProvidersArgs),
     Secrets(SecretsArgs),
     ReadGuard(ReadGuardArgs),
+    Audit(audit::AuditArgs),
     /// Look after the configuration
     #[command(subcommand)]
     Config(ConfigCommand),

@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod audit;
 mod completions;
 mod config;
 mod env;
@@ -18,6 +19,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         Command::Providers(args) => providers::run(&args),
         Command::Secrets(args) => secrets::run(&args),
         Command::ReadGuard(args) => read_guard::run(&args),
+        Command::Audit(args) => audit::run(args),
         Command::Config(command) => config::run(command),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
