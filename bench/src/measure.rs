@@ -9,9 +9,9 @@ const SAMPLE: Duration = Duration::from_millis(2);
 /// Fewer samples say nothing about the spread.
 const FEWEST: usize = 15;
 /// More do not make a median any better.
-const MOST: usize = 1001;
+const MOST: usize = 501;
 /// Enough is enough, however unsteady the machine is; the spread then says so.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(6);
 /// The median counts as known when the interval that holds it with 95 % is narrower than this part of it.
 const STEADY: f64 = 0.02;
 

@@ -77,7 +77,7 @@ pub fn run(root: &Root, options: &Options) -> Done {
 
 fn slow_steps(steps: &mut Summary, root: &Root, tree: &Tree<'_>) -> Done {
     steps.step("tests in the documentation", || {
-        tree.cargo().args(["test", "--workspace", "--locked", "--doc", "--quiet"]).run()
+        tree.cargo().args(["test", "--workspace", "--all-features", "--locked", "--doc", "--quiet"]).run()
     })?;
     if is_root() {
         steps.step("tests as an ordinary user", || ordinary_user::run(tree))?;
@@ -86,7 +86,15 @@ fn slow_steps(steps: &mut Summary, root: &Root, tree: &Tree<'_>) -> Done {
     }
     steps.step("documentation", || {
         Tool::cargo()
-            .args(["doc", "--workspace", "--locked", "--no-deps", "--document-private-items", "--quiet"])
+            .args([
+                "doc",
+                "--workspace",
+                "--all-features",
+                "--locked",
+                "--no-deps",
+                "--document-private-items",
+                "--quiet",
+            ])
             .env("RUSTDOCFLAGS", "-D warnings")
             .within(root.path())
             .run()
@@ -106,7 +114,17 @@ fn format(root: &Root) -> Done {
 
 fn lint(root: &Root) -> Done {
     Tool::cargo()
-        .args(["clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings"])
+        .args([
+            "clippy",
+            "--workspace",
+            "--all-features",
+            "--all-targets",
+            "--locked",
+            "--quiet",
+            "--",
+            "-D",
+            "warnings",
+        ])
         .within(root.path())
         .run()
 }
@@ -115,11 +133,12 @@ fn lint(root: &Root) -> Done {
 /// in one process). The run as an ordinary user always uses the second, so a test has to stand both.
 fn tests(tree: &Tree<'_>) -> Done {
     if Tool::cargo().args(["nextest", "--version"]).succeeds() {
-        let options = ["--workspace", "--locked", "--no-fail-fast", "--status-level", "fail"];
+        let options =
+            ["--workspace", "--all-features", "--locked", "--no-fail-fast", "--status-level", "fail"];
         return tree.cargo().args(["nextest", "run"]).args(options).run();
     }
     tree.cargo()
-        .args(["test", "--workspace", "--locked", "--no-fail-fast", "--quiet"])
+        .args(["test", "--workspace", "--all-features", "--locked", "--no-fail-fast", "--quiet"])
         .args(["--bins", "--lib", "--tests"])
         .run()
 }

@@ -23,7 +23,7 @@ pub fn run(tree: &Tree<'_>) -> Done {
     }
     let home = Scratch::new(Path::new("/tmp"), 0o700)?;
     chown(home.path(), Some(NOBODY), Some(NOBODY)).map_err(|error| Failure::at(home.path(), error))?;
-    let built = build(tree.cargo().args(["test", "--workspace", "--locked", "--no-run"]))?;
+    let built = build(tree.cargo().args(["test", "--workspace", "--all-features", "--locked", "--no-run"]))?;
     let tests = built.iter().filter(|built| built.is_test && !needs_the_toolchain(built));
     let mut failed = Vec::new();
     for test in tests {
