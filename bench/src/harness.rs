@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::measure::measure;
-use crate::report::{Form, Report, Result};
+use crate::report::{Form, Measured, Report};
 
 /// What a number means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Bench {
         eprintln!("measuring {title}");
         let times = measure(&mut cases);
         let results =
-            cases.iter().zip(&times).map(|(case, times)| Result::new(&case.name, unit, amount, times));
+            cases.iter().zip(&times).map(|(case, times)| Measured::new(&case.name, unit, amount, times));
         self.report.add(title, unit, &results.collect::<Vec<_>>());
     }
 

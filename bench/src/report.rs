@@ -14,7 +14,7 @@ pub enum Form {
 
 /// One case: median and the values that 10 % and 90 % of the rounds stay below, in the unit of the benchmark.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Result {
+pub struct Measured {
     name: String,
     median: f64,
     low: f64,
@@ -24,7 +24,7 @@ pub struct Result {
     seconds: f64,
 }
 
-impl Result {
+impl Measured {
     pub fn new(name: &str, unit: Unit, amount: f64, sorted: &[f64]) -> Self {
         let value = |seconds: f64| match unit {
             Unit::BytesPerSecond | Unit::OperationsPerSecond => amount / seconds,
@@ -64,7 +64,7 @@ impl Report {
         benchmark.clone_into(&mut self.benchmark);
     }
 
-    pub fn add(&mut self, title: &str, unit: Unit, results: &[Result]) {
+    pub fn add(&mut self, title: &str, unit: Unit, results: &[Measured]) {
         match self.form {
             Form::Table => print!("{}", table(title, unit, results)),
             Form::Json => self.entries.push(self.measured(title, unit, results)),
@@ -87,7 +87,7 @@ impl Report {
         }
     }
 
-    fn measured(&self, title: &str, unit: Unit, results: &[Result]) -> Value {
+    fn measured(&self, title: &str, unit: Unit, results: &[Measured]) -> Value {
         let unit = match unit {
             Unit::BytesPerSecond => "bytes/s",
             Unit::OperationsPerSecond => "operations/s",
@@ -107,7 +107,7 @@ impl Report {
 }
 
 /// A table as it is shown on a terminal.
-fn table(title: &str, unit: Unit, results: &[Result]) -> String {
+fn table(title: &str, unit: Unit, results: &[Measured]) -> String {
     let mut rows = vec![["", "median", "p10 \u{2013} p90", "as fast as first", "rounds"].map(str::to_owned)];
     for result in results {
         rows.push([
@@ -173,10 +173,10 @@ mod tests {
 
     #[test]
     fn the_ratio_says_how_many_times_as_fast() {
-        let first = Result::new("a", Unit::BytesPerSecond, 100.0, &[2.0]);
-        let twice = Result::new("b", Unit::BytesPerSecond, 100.0, &[1.0]);
+        let first = Measured::new("a", Unit::BytesPerSecond, 100.0, &[2.0]);
+        let twice = Measured::new("b", Unit::BytesPerSecond, 100.0, &[1.0]);
         assert_eq!((first.median, twice.median, twice.ratio(&first)), (50.0, 100.0, 2.0));
-        let slow = Result::new("c", Unit::Seconds, 10.0, &[1.0, 2.0, 3.0]);
+        let slow = Measured::new("c", Unit::Seconds, 10.0, &[1.0, 2.0, 3.0]);
         assert_eq!((slow.median, slow.low < slow.high), (0.2, true));
     }
 }

@@ -47,6 +47,9 @@ const NAMES: &[&str] = &[
     "subprocess",
 ];
 
+/// Names that mean it only when they are taken from `libc`; elsewhere they are everyday words.
+const NAMES_OF_LIBC: &[&str] = &["clone", "system"];
+
 /// Modules that start a process when `Command` (or everything) is taken from them.
 const MODULES: &[&str] = &["process"];
 
@@ -75,7 +78,7 @@ fn sites(file: &str, source: &str) -> Vec<String> {
     let words = words(&code);
     let mut findings = Vec::new();
     for (index, word) in words.iter().enumerate() {
-        let what = if is_called_or_taken(&words, index) {
+        let what = if is_called_or_taken(&words, index) || is_taken_from_libc(&words[..=index]) {
             format!("`{}`", word.text)
         } else if MODULES.contains(&word.text) && takes_command(&words[index + 1..]) {
             format!("`{}::Command`", word.text)
@@ -100,6 +103,16 @@ fn is_called_or_taken(words: &[Word<'_>], index: usize) -> bool {
     before != Some("fn")
         && before != Some(".")
         && (before == Some(":") || matches!(after, Some("(" | ":" | ";" | "," | "}")))
+}
+
+/// `libc::clone`, written out. Inside a list of imports it is not told from other things of that name.
+fn is_taken_from_libc(until: &[Word<'_>]) -> bool {
+    match until {
+        [.., module, a, b, name] => {
+            module.text == "libc" && a.text == ":" && b.text == ":" && NAMES_OF_LIBC.contains(&name.text)
+        }
+        _ => false,
+    }
 }
 
 /// Whether what follows a module's name takes `Command` or everything out of it, or gives it another name.
@@ -129,6 +142,8 @@ mod tests {
             "let c = process::Command::new(\"sh\");",
             "use tokio::process::Command;",
             "libc::fork();",
+            "libc::clone(f, s, 0, a);",
+            "libc::system(c);",
             "use libc::execve;",
             "use libc::{c_char, execvp};",
             "syscall(libc::SYS_clone3, 1);",
@@ -150,6 +165,7 @@ mod tests {
             "// libc::fork()",
             "let text = \"std::process::Command\";",
             "rule.fork = true;",
+            "Arc::clone(&x); y.clone(); std::alloc::system();",
             "Event::Spawned { process: 1 }",
         ];
         for source in fine {

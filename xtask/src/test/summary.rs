@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::failure::{Done, Failure};
 
 #[derive(Debug)]
-enum Result {
+enum Ending {
     Passed(Duration),
     Failed(Duration),
     LeftOut(&'static str),
@@ -15,7 +15,7 @@ enum Result {
 #[derive(Debug)]
 pub struct Summary {
     keep_going: bool,
-    steps: Vec<(&'static str, Result)>,
+    steps: Vec<(&'static str, Ending)>,
 }
 
 impl Summary {
@@ -29,7 +29,7 @@ impl Summary {
         let start = Instant::now();
         let done = work();
         let took = start.elapsed();
-        let result = if done.is_ok() { Result::Passed(took) } else { Result::Failed(took) };
+        let result = if done.is_ok() { Ending::Passed(took) } else { Ending::Failed(took) };
         self.steps.push((name, result));
         let Err(failure) = done else { return Ok(()) };
         if self.keep_going {
@@ -41,7 +41,7 @@ impl Summary {
     }
 
     pub fn left_out(&mut self, name: &'static str, why: &'static str) {
-        self.steps.push((name, Result::LeftOut(why)));
+        self.steps.push((name, Ending::LeftOut(why)));
     }
 
     pub fn end(&self) -> Done {
@@ -49,7 +49,7 @@ impl Summary {
         let failed: Vec<&str> = self
             .steps
             .iter()
-            .filter(|(_, result)| matches!(result, Result::Failed(_)))
+            .filter(|(_, result)| matches!(result, Ending::Failed(_)))
             .map(|(name, _)| *name)
             .collect();
         if failed.is_empty() {
@@ -63,9 +63,9 @@ impl Summary {
         println!("\n==> summary");
         for (name, result) in &self.steps {
             match result {
-                Result::Passed(took) => println!("{name:width$}  passed    {:6.1} s", took.as_secs_f64()),
-                Result::Failed(took) => println!("{name:width$}  FAILED    {:6.1} s", took.as_secs_f64()),
-                Result::LeftOut(why) => println!("{name:width$}  left out  {why}"),
+                Ending::Passed(took) => println!("{name:width$}  passed    {:6.1} s", took.as_secs_f64()),
+                Ending::Failed(took) => println!("{name:width$}  FAILED    {:6.1} s", took.as_secs_f64()),
+                Ending::LeftOut(why) => println!("{name:width$}  left out  {why}"),
             }
         }
     }
