@@ -121,7 +121,6 @@ const IMPURE: &[&str] = &[
     "std::io::stdout",
     "std::io::stderr",
     "println!",
-    "eprintln!",
 ];
 
 pub fn run(root: &Root) -> Done {
