@@ -1,5 +1,9 @@
 //! What was typed. One definition per flag feeds the parser, the help, the manual and the completions.
 
+mod config;
+
+pub use config::ConfigCommand;
+
 use clap::{Parser, Subcommand};
 
 use crate::exit::Exit;
@@ -12,7 +16,11 @@ pub struct Args {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {}
+pub enum Command {
+    /// Look after the configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
+}
 
 /// Parses the command line; help and version go to standard output, mistakes to standard error.
 pub fn parse() -> Result<Args, Exit> {
