@@ -1,7 +1,9 @@
 //! Speed, measured side by side: each benchmark sets what we do against what a user would take instead, and
 //! against the limit, in one run. `cargo xtask bench [NAME…] [--json]` builds and runs it.
 
+mod audit;
 mod policy_match;
+mod redaction;
 mod start;
 
 use std::process::ExitCode;
@@ -13,7 +15,12 @@ use harness::Bench;
 type Benchmark = (&'static str, fn(&mut Bench));
 
 /// All benchmarks, in the order in which they run.
-const BENCHMARKS: &[Benchmark] = &[("start", start::run), ("policy_match", policy_match::run)];
+const BENCHMARKS: &[Benchmark] = &[
+    ("start", start::run),
+    ("policy_match", policy_match::run),
+    ("redaction", redaction::run),
+    ("audit", audit::run),
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -7,5 +7,6 @@ pub mod hardening;
 pub mod memory;
 pub mod own_environment;
 pub mod private;
+#[cfg(feature = "probe")]
 pub mod probe;
 pub mod read_guard;
