@@ -117,6 +117,9 @@ struct Call {
     languages: Vec<String>,
     names: Vec<String>,
     effect: String,
+    /// Only in a program that mentions this.
+    #[serde(default)]
+    needs: String,
 }
 
 fn main() {
@@ -187,8 +190,8 @@ fn tables(all: &File) -> String {
         for name in &call.names {
             let _ = writeln!(
                 out,
-                "Call {{ languages: &[{}], name: {name:?}, effect: Effect::{} }},",
-                languages.join(", "), camel(&call.effect)
+                "Call {{ languages: &[{}], name: {name:?}, effect: Effect::{}, needs: {:?} }},",
+                languages.join(", "), camel(&call.effect), call.needs
             );
         }
     }

@@ -77,6 +77,8 @@ pub(crate) struct Call {
     pub languages: &'static [Language],
     pub name: &'static str,
     pub effect: Effect,
+    /// Only in a program that mentions this; empty asks nothing.
+    pub needs: &'static str,
 }
 
 /// Entries by the name of a program or variable.

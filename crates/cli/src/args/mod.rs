@@ -1,5 +1,7 @@
 //! What was typed. One definition per flag feeds the parser, the help, the manual and the completions.
 
+pub mod approvals;
+
 use clap::{Parser, Subcommand};
 
 use crate::exit::Exit;
@@ -12,7 +14,10 @@ pub struct Args {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {}
+pub enum Command {
+    /// The gate: what a command would do, and whether somebody has to be asked
+    Approvals(approvals::Approvals),
+}
 
 /// Parses the command line; help and version go to standard output, mistakes to standard error.
 pub fn parse() -> Result<Args, Exit> {
