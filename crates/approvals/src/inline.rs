@@ -70,7 +70,7 @@ impl Language {
             "julia" => Self::Julia,
             "tclsh" | "expect" | "wish" => Self::Tcl,
             "vim" | "vi" | "nvim" | "ex" | "view" | "vimdiff" | "gvim" | "rvim" => Self::Vim,
-            "emacs" | "emacsclient" => Self::Emacs,
+            "emacs" | "emacsclient" | "guile" | "sbcl" | "clisp" | "racket" | "scheme" | "csi" | "gosh" | "ecl" | "chicken" | "mit-scheme" | "ghc" | "runghc" | "swipl" | "ocaml" => Self::Emacs,
             "osascript" => Self::Applescript,
             "groovy" | "groovysh" | "jshell" | "scala" | "kotlin" | "clojure" | "clj" | "bb" => Self::Groovy,
             "erl" | "elixir" | "iex" | "escript" => Self::Erlang,
@@ -89,7 +89,7 @@ impl Language {
             Self::Sed => &["-e", "--expression"],
             Self::Julia => &["-e", "-E", "--eval"],
             Self::Vim => &["-c", "--cmd", "-S"],
-            Self::Emacs => &["--eval", "-eval", "--execute", "-e"],
+            Self::Emacs => &["--eval", "-eval", "--execute", "-e", "-c", "-x", "-g"],
             Self::Applescript => &["-e"],
             Self::Groovy => &["-e", "--eval", "-M"],
             Self::Erlang => &["-e", "-eval", "--eval"],
@@ -370,7 +370,7 @@ impl Judge<'_> {
         for command in commands {
             if language.interpolates(&command) {
                 let word = Word::known(command.replace(['$', '@'], &HOLE.to_string()).replace("#{", &HOLE.to_string()));
-                self.script(shell, &word, Vec::new(), call);
+                self.script(shell, &word, &[], call);
             } else {
                 shell.run_child(&command, Vec::new(), &call.input, self);
             }
@@ -494,6 +494,10 @@ impl<'a> Program<'a> {
                 let next = rest.trim_start().chars().next();
                 let follows = match next {
                     Some('(') => true,
+                    Some('{') if known.effect == Effect::Code => false,
+                    Some(next) if language == Language::Perl && (next.is_alphabetic() || next == '<') && rest.starts_with(' ') => {
+                        !rest.trim_start().starts_with("if ") && !rest.trim_start().starts_with("or ") && known.effect != Effect::Ask
+                    }
                     Some('"' | '\'' | '`' | '[' | '{' | '$' | '@' | 'q') => language.bare_calls() && (rest.starts_with([' ', '"', '\'', '`']) || next == Some('(')),
                     _ => false,
                 } || known.effect == Effect::Ask

@@ -56,6 +56,7 @@ impl Judge<'_> {
             }
             if matches!(text, "--rcfile" | "--init-file") {
                 if let Some(file) = more.first() {
+                    self.report(&Report::ask("shell-startup", Category::HiddenExecution, "The shell is told to run another start-up file."), call.line());
                     self.run_file(shell, &file.clone(), Vec::new(), call);
                 }
                 rest = more.get(1..).unwrap_or_default();
@@ -72,7 +73,7 @@ impl Judge<'_> {
         }
         if text_next {
             let Some((text, positional)) = rest.split_first() else { return };
-            self.script(shell, &text.clone(), positional.get(1..).unwrap_or_default().to_vec(), call);
+            self.script(shell, &text.clone(), positional, call);
             return;
         }
         match rest.split_first() {
@@ -165,7 +166,11 @@ impl Judge<'_> {
             return;
         }
         if language.code_is_operand() {
-            if let Some(code) = file {
+            let from_stdin = call.value(&["-f", "--file"]).is_some_and(|word| matches!(word.text(), "-" | "/dev/stdin"));
+            if from_stdin && let Some(code) = call.input.text().cloned() {
+                self.code(shell, language, &code, call);
+            } else if call.value(&["-f", "--file"]).is_some() {
+            } else if let Some(code) = file {
                 self.code(shell, language, &code, call);
             }
             return;

@@ -1,6 +1,6 @@
 //! What is sent, and to whom.
 
-use cofferdam_shell_syntax::{Input, Shell, Source, Word};
+use cofferdam_shell_syntax::{FileContent, Input, Shell, Source, Word};
 
 use crate::Category::{Credentials, Exfiltration, ReverseShell};
 use crate::call::Call;
@@ -30,7 +30,7 @@ impl Judge<'_> {
                 };
                 self.report(&report, call.line());
             }
-            "scp" | "rsync" | "sftp" | "rcp" => self.copies_out(program, call),
+            "scp" | "rsync" | "sftp" | "rcp" => self.copies_out(shell, program, call),
             "dig" | "nslookup" | "host" | "ping" | "drill" | "getent" | "traceroute" | "logger" | "kdig" => {
                 if call.arguments().iter().any(|word| secret_variable(word) || self.tells(shell, word)) {
                     self.report(&SENDS, call.line());
@@ -51,7 +51,9 @@ impl Judge<'_> {
     }
 
     fn http(&mut self, shell: &Shell, program: &str, call: &Call) {
-        let urls: Vec<&Word> = call.operands().filter(|word| word.text().contains('.') || word.text().contains("://") || word.text().contains(':')).collect();
+        let headers = ["-H", "--header", "-u", "--user", "-A", "--user-agent", "-b", "--cookie", "-e", "--referer"];
+        let values: Vec<&Word> = call.arguments().windows(2).filter(|pair| headers.contains(&pair[0].text())).map(|pair| &pair[1]).collect();
+        let urls: Vec<&Word> = call.operands().filter(|word| !values.contains(word)).filter(|word| word.text().contains('.') || word.text().contains("://") || word.text().contains(':')).collect();
         let local = call.texts().any(is_local);
         if call.texts().any(|text| text.contains("169.254.169.254") || text.contains("metadata.google.internal") || text.contains("169.254.170.2") || text.contains("fd00:ec2::254") || text.contains("100.100.100.200")) {
             self.report(&Report::ask("cloud-metadata", Credentials, "It asks the cloud's metadata service, which hands out credentials."), call.line());
@@ -115,13 +117,20 @@ impl Judge<'_> {
         self.report(&Report::ask("raw-connection", Exfiltration, "It opens a raw connection to another machine."), call.line());
     }
 
-    fn copies_out(&mut self, program: &str, call: &Call) {
+    fn copies_out(&mut self, shell: &mut Shell, program: &str, call: &Call) {
         let operands: Vec<&Word> = call.operands().collect();
         let Some((target, sources)) = operands.split_last() else { return };
         let remote = |word: &Word| {
             let text = word.text();
             text.contains("::") || text.starts_with("rsync://") || text.split_once(':').is_some_and(|(host, _)| !host.contains('/') && !host.is_empty())
         };
+        if !remote(target) && sources.iter().any(|word| remote(word)) {
+            let last = shell.commands().len();
+            let content = Word::unknown(Some(Source::Commands(last.saturating_sub(1)..last)));
+            if let Some(path) = target.as_known() {
+                shell.write_file(path, FileContent::Text(content));
+            }
+        }
         if remote(target) && (program == "sftp" || sources.iter().any(|word| !remote(word))) && program != "sftp" {
             self.report(&SENDS, call.line());
         }

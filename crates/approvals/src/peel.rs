@@ -75,7 +75,7 @@ impl Judge<'_> {
                 };
                 rest = if text.len() > option.len() && option.len() > 2 { more } else { more.get(1..).unwrap_or_default() };
                 if let Some(joined) = joined {
-                    self.script(shell, &joined, Vec::new(), &outer);
+                    self.script(shell, &joined, &[], &outer);
                     seen_text = true;
                 }
             } else if wrapper.valued.contains(&text) {
@@ -106,14 +106,17 @@ impl Judge<'_> {
                 }
                 joined.push(word);
             }
-            self.script(shell, &joined, Vec::new(), &outer);
+            if wrapper.elsewhere && matches!(&outer.input, Input::Pipe { output, .. } if output.is_unknown()) {
+                self.report(&Report::ask("send-data", Category::Exfiltration, "It sends data of this machine to another one."), call.line());
+            }
+            self.script(shell, &joined, &[], &outer);
         } else {
             self.inspect(shell, &outer.with_argv(rest.to_vec()));
         }
     }
 
     /// Shell text run with these positional parameters.
-    pub(crate) fn script(&mut self, shell: &mut Shell, text: &Word, positional: Vec<Word>, call: &Call) {
+    pub(crate) fn script(&mut self, shell: &mut Shell, text: &Word, positional: &[Word], call: &Call) {
         if text.is_unknown() && !text.text().chars().any(|c| c != HOLE && !c.is_whitespace()) {
             self.unknown_script(shell, text, call);
             return;
@@ -121,7 +124,7 @@ impl Judge<'_> {
         if text.is_unknown() && text.sources().iter().any(|source| matches!(source, Source::Commands(_))) {
             self.unknown_script(shell, text, call);
         }
-        shell.run_child(&text.text().to_owned(), positional, &call.input, self);
+        shell.run_command_string(&text.text().to_owned(), positional, &call.input, self);
     }
 
     fn find(&mut self, shell: &mut Shell, call: &Call) {
@@ -269,7 +272,7 @@ impl Judge<'_> {
             } else {
                 text.push(value);
             }
-            self.script(shell, &text, Vec::new(), call);
+            self.script(shell, &text, &[], call);
         }
         true
     }

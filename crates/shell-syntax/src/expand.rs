@@ -255,6 +255,7 @@ impl Shell {
         source: &str,
         watch: &mut dyn Watch,
     ) -> Word {
+        let from = self.commands.len();
         let output = match syntax {
             ast::CommandSubstitutionSyntax::DollarParen => {
                 self.in_subshell(|shell| shell.sequence(body, source, &crate::Input::Inherited, watch))
@@ -266,7 +267,9 @@ impl Shell {
                 self.in_subshell(|shell| shell.deeper(|shell| shell.run_text(&inside, watch)))
             }
         };
-        output.with_text(output.text().trim_end_matches('\n'))
+        let mut output = output.with_text(output.text().trim_end_matches('\n'));
+        output.add_sources(&[Source::Commands(from..self.commands.len())]);
+        output
     }
 
     fn process_substitution(&mut self, body: &ast::StmtSeq, source: &str, watch: &mut dyn Watch) -> Word {

@@ -19,7 +19,7 @@ impl Shell {
     pub(crate) fn lookup(&self, name: &str) -> Option<Expansion> {
         if let Ok(number) = name.parse::<usize>() {
             return Some(match number.checked_sub(1) {
-                None => Word::known("bash").into(),
+                None => self.name.clone().into(),
                 Some(index) => self.positional.get(index).cloned().unwrap_or_default().into(),
             });
         }

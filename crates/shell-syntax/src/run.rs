@@ -32,6 +32,17 @@ impl Shell {
         })
     }
 
+    /// Runs the text of `sh -c`: the first word after it is `$0`, the others are the arguments.
+    pub fn run_command_string(&mut self, text: &str, words: &[Word], input: &Input, watch: &mut dyn Watch) -> Word {
+        let Some((name, arguments)) = words.split_first() else {
+            return self.run_child(text, Vec::new(), input, watch);
+        };
+        let before = std::mem::replace(&mut self.name, name.clone());
+        let output = self.run_child(text, arguments.to_vec(), input, watch);
+        self.name = before;
+        output
+    }
+
     pub(crate) fn run_text_with(&mut self, text: &str, input: &Input, watch: &mut dyn Watch) -> Word {
         if let Err(doubt) = scan::admit(text) {
             self.doubt(doubt);

@@ -118,6 +118,8 @@ pub(crate) struct Function {
 pub struct Shell {
     pub(crate) surroundings: Surroundings,
     pub(crate) variables: HashMap<String, Variable>,
+    /// `$0`.
+    pub(crate) name: Word,
     pub(crate) positional: Vec<Word>,
     pub(crate) functions: HashMap<String, Function>,
     pub(crate) aliases: HashMap<String, String>,
@@ -141,6 +143,7 @@ impl Shell {
         Self {
             surroundings,
             variables: HashMap::new(),
+            name: Word::known("bash"),
             positional: Vec::new(),
             functions: HashMap::new(),
             aliases: HashMap::new(),
