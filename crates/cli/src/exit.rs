@@ -13,6 +13,8 @@ pub enum Exit {
     Success = 0,
     /// It looked, and what it found is not good: a check failed, a record does not verify.
     Found = 1,
+    /// Somebody has to be asked first.
+    Ask = 2,
     /// A guard says no.
     Denied = 3,
     /// What was typed is wrong.

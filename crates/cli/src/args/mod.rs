@@ -1,5 +1,6 @@
 //! What was typed. One definition per flag feeds the parser, the help, the manual and the completions.
 
+pub mod approvals;
 pub mod audit;
 mod completions;
 mod config;
@@ -44,6 +45,8 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// The gate: what a command would do, and whether somebody has to be asked
+    Approvals(approvals::Approvals),
     Env(EnvArgs),
     Providers(ProvidersArgs),
     Secrets(SecretsArgs),

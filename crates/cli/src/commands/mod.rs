@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod approvals;
 mod audit;
 mod completions;
 mod config;
@@ -15,6 +16,7 @@ use crate::failure::Failure;
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     match args.command {
+        Command::Approvals(args) => approvals::run(args),
         Command::Env(args) => env::run(&args),
         Command::Providers(args) => providers::run(&args),
         Command::Secrets(args) => secrets::run(&args),

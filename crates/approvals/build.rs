@@ -1,0 +1,233 @@
+//! Turns the rule files into tables, so that starting the program costs nothing and a malformed rule does
+//! not build. Examples stay in the tables' source only for the tests, which judge every one of them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::{env, fs};
+
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    rule: Vec<Rule>,
+    #[serde(default)]
+    wrapper: Vec<Wrapper>,
+    #[serde(default)]
+    variable: Vec<Variable>,
+    #[serde(default)]
+    statement: Vec<Statement>,
+    #[serde(default)]
+    call: Vec<Call>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rule {
+    id: String,
+    category: String,
+    severity: String,
+    decision: String,
+    sentence: String,
+    programs: Vec<String>,
+    #[serde(default)]
+    sub: Vec<String>,
+    #[serde(default)]
+    any: Vec<String>,
+    #[serde(default)]
+    all: Vec<String>,
+    #[serde(default)]
+    none: Vec<String>,
+    #[serde(default)]
+    operand: Vec<String>,
+    #[serde(default)]
+    ignore_case: bool,
+    #[serde(default)]
+    exact: bool,
+    #[serde(default)]
+    runs: Vec<String>,
+    #[serde(default)]
+    unless_runs: Vec<String>,
+    #[serde(rename = "match")]
+    matches: Vec<String>,
+    no_match: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wrapper {
+    names: Vec<String>,
+    #[serde(default)]
+    sub: Vec<String>,
+    #[serde(default)]
+    valued: Vec<String>,
+    #[serde(default)]
+    skip: usize,
+    #[serde(default)]
+    assigns: bool,
+    #[serde(default)]
+    after_dashes: bool,
+    /// Options whose value is shell text.
+    #[serde(default)]
+    text_options: Vec<String>,
+    /// The operands together are shell text.
+    #[serde(default)]
+    text: bool,
+    /// The commands come on standard input when there are no operands left.
+    #[serde(default)]
+    stdin_text: bool,
+    #[serde(default)]
+    elsewhere: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Variable {
+    names: Vec<String>,
+    category: String,
+    sentence: String,
+    /// Values that are harmless, as patterns.
+    #[serde(default)]
+    unless: Vec<String>,
+    /// Only these values are dangerous.
+    #[serde(default)]
+    only: Vec<String>,
+    #[serde(default)]
+    runs: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Statement {
+    id: String,
+    severity: String,
+    sentence: String,
+    starts: Vec<String>,
+    #[serde(default)]
+    contains: Vec<String>,
+    #[serde(default)]
+    without: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Call {
+    languages: Vec<String>,
+    names: Vec<String>,
+    effect: String,
+    /// Only in a program that mentions this.
+    #[serde(default)]
+    needs: String,
+}
+
+fn main() {
+    println!("cargo:rerun-if-changed=rules");
+    let mut all = File { rule: vec![], wrapper: vec![], variable: vec![], statement: vec![], call: vec![] };
+    let mut paths: Vec<_> = fs::read_dir("rules").expect("the rules").map(|entry| entry.expect("a rule file").path()).collect();
+    paths.sort();
+    for path in paths {
+        let text = fs::read_to_string(&path).expect("a readable rule file");
+        let file: File = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        all.rule.extend(file.rule);
+        all.wrapper.extend(file.wrapper);
+        all.variable.extend(file.variable);
+        all.statement.extend(file.statement);
+        all.call.extend(file.call);
+    }
+    let target = Path::new(&env::var_os("OUT_DIR").expect("set by cargo")).join("tables.rs");
+    fs::write(target, tables(&all)).expect("the tables are written");
+}
+
+fn tables(all: &File) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "pub static RULES: &[Rule] = &[");
+    let mut ids = std::collections::BTreeSet::new();
+    for rule in &all.rule {
+        assert!(ids.insert(&rule.id), "the rule {} exists twice", rule.id);
+        assert!(!rule.matches.is_empty(), "the rule {} has no example", rule.id);
+        let _ = writeln!(
+            out,
+            "Rule {{ id: {:?}, category: Category::{}, severity: Severity::{}, decision: Decision::{}, sentence: {:?}, \
+             sub: &{:?}, any: &{:?}, all: &{:?}, none: &{:?}, operand: &[{}], ignore_case: {}, exact: {}, runs: &{:?}, \
+             unless_runs: &{:?}, matches: &{:?}, no_match: &{:?} }},",
+            rule.id, camel(&rule.category), camel(&rule.severity), camel(&rule.decision), rule.sentence,
+            rule.sub, rule.any, rule.all, rule.none,
+            rule.operand.iter().map(|place| format!("Place::{}", camel(place))).collect::<Vec<_>>().join(", "),
+            rule.ignore_case, rule.exact, rule.runs, rule.unless_runs, rule.matches, rule.no_match
+        );
+    }
+    let _ = writeln!(out, "];\npub static WRAPPERS: &[Wrapper] = &[");
+    for wrapper in &all.wrapper {
+        let _ = writeln!(
+            out,
+            "Wrapper {{ sub: &{:?}, valued: &{:?}, skip: {}, assigns: {}, after_dashes: {}, \
+             text_options: &{:?}, text: {}, stdin_text: {}, elsewhere: {} }},",
+            wrapper.sub, wrapper.valued, wrapper.skip, wrapper.assigns, wrapper.after_dashes,
+            wrapper.text_options, wrapper.text, wrapper.stdin_text, wrapper.elsewhere
+        );
+    }
+    let _ = writeln!(out, "];\npub static VARIABLES: &[Variable] = &[");
+    for variable in &all.variable {
+        let _ = writeln!(
+            out,
+            "Variable {{ category: Category::{}, sentence: {:?}, unless: &{:?}, only: &{:?}, runs: {} }},",
+            camel(&variable.category), variable.sentence, variable.unless, variable.only, variable.runs
+        );
+    }
+    let _ = writeln!(out, "];\npub static STATEMENTS: &[Statement] = &[");
+    for statement in &all.statement {
+        let _ = writeln!(
+            out,
+            "Statement {{ id: {:?}, severity: Severity::{}, sentence: {:?}, starts: &{:?}, contains: &{:?}, without: &{:?} }},",
+            statement.id, camel(&statement.severity), statement.sentence, statement.starts, statement.contains, statement.without
+        );
+    }
+    let _ = writeln!(out, "];\npub static CALLS: &[Call] = &[");
+    for call in &all.call {
+        let languages: Vec<String> = call.languages.iter().map(|name| format!("Language::{}", camel(name))).collect();
+        for name in &call.names {
+            let _ = writeln!(
+                out,
+                "Call {{ languages: &[{}], name: {name:?}, effect: Effect::{}, needs: {:?} }},",
+                languages.join(", "), camel(&call.effect), call.needs
+            );
+        }
+    }
+    out.push_str("];\n");
+    index(&mut out, "RULE_INDEX", all.rule.iter().map(|rule| &rule.programs));
+    index(&mut out, "WRAPPER_INDEX", all.wrapper.iter().map(|wrapper| &wrapper.names));
+    index(&mut out, "VARIABLE_INDEX", all.variable.iter().map(|variable| &variable.names));
+    out
+}
+
+/// A table sorted by name, for binary search; names with a star go to a short list of their own.
+fn index<'a>(out: &mut String, name: &str, entries: impl Iterator<Item = &'a Vec<String>>) {
+    let mut exact: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut patterns: Vec<(&str, usize)> = Vec::new();
+    for (at, names) in entries.enumerate() {
+        for program in names {
+            if program.contains('*') {
+                patterns.push((program, at));
+            } else {
+                exact.entry(program).or_default().push(at);
+            }
+        }
+    }
+    let _ = writeln!(out, "pub static {name}: Index = Index {{ exact: &[");
+    for (program, at) in exact {
+        let _ = writeln!(out, "({program:?}, &{at:?}),");
+    }
+    let _ = writeln!(out, "], patterns: &{patterns:?} }};");
+}
+
+/// `file-destruction` as `FileDestruction`.
+fn camel(name: &str) -> String {
+    name.split('-')
+        .map(|part| {
+            let mut chars = part.chars();
+            chars.next().map(|first| first.to_uppercase().chain(chars).collect::<String>()).unwrap_or_default()
+        })
+        .collect()
+}

@@ -1,0 +1,56 @@
+//! Processes that are stopped.
+
+use crate::Category::Services;
+use crate::call::Call;
+use crate::judge::{Judge, Report};
+
+const EVERY: Report = Report::deny("kill-everything", Services, "It stops every process, or the first one, and with it the system.");
+const DAEMONS: &[&str] = &[
+    "sshd", "systemd", "init", "dbus", "cron", "crond", "rsyslogd", "auditd", "firewalld", "ufw", "dockerd", "containerd", "kubelet", "nginx", "mysqld", "postgres", "gdm", "Xorg", "wayland", "NetworkManager", "falco", "osqueryd", "clamd", "crowdstrike", "falcon-sensor", "fail2ban", "snort", "suricata", "wazuh", "syslog", "cofferdam", "Finder", "loginwindow", "apache2", "httpd", "redis-server", "mongod", "bash", "zsh", "gnome-shell",
+];
+
+impl Judge<'_> {
+    pub(crate) fn accounts(&mut self, program: &str, call: &Call) {
+        match program {
+            "kill" => self.kill(call),
+            "killall5" => self.report(&EVERY, call.line()),
+            "pkill" | "killall" | "skill" | "pgrep-kill" | "xkill" | "taskkill" | "fuser" => self.kill_by_name(program, call),
+            _ => {}
+        }
+    }
+
+    fn kill(&mut self, call: &Call) {
+        let words: Vec<&str> = call.texts().collect();
+        // The first word that starts with a dash is the signal, unless it stands alone.
+        let mut targets = words.as_slice();
+        if let [first, rest @ ..] = targets
+            && first.starts_with('-')
+            && (!rest.is_empty() || *first != "-1")
+        {
+            targets = if matches!(*first, "-s" | "-n" | "--signal") { rest.get(1..).unwrap_or_default() } else { rest };
+        }
+        let targets = targets.strip_prefix(&["--"]).unwrap_or(targets);
+        if targets.iter().any(|target| matches!(*target, "-1" | "1" | "-0")) && !matches!(words.first(), Some(&"-0" | &"-l" | &"-L")) {
+            self.report(&EVERY, call.line());
+        }
+        if targets.contains(&"0") && words.first().is_some_and(|signal| matches!(*signal, "-9" | "-KILL" | "-SIGKILL")) {
+            self.report(&Report::ask("kill-group", Services, "It stops the whole group of processes that it runs in."), call.line());
+        }
+    }
+
+    fn kill_by_name(&mut self, program: &str, call: &Call) {
+        if program == "fuser" && !call.has(&['k'], &["kill"]) {
+            return;
+        }
+        let hard = call.texts().any(|text| matches!(text, "-9" | "-KILL" | "-SIGKILL" | "--signal=KILL" | "KILL" | "9" | "/F" | "/f" | "-k" | "-STOP" | "-SIGSTOP"));
+        let users = call.texts().any(|text| matches!(text, "-u" | "-U" | "--euid" | "--user" | "-G") || text.starts_with("-u"));
+        let daemon = call.operands().any(|word| DAEMONS.iter().any(|daemon| word.text() == *daemon || word.text().starts_with(daemon)));
+        let everything = call.operands().any(|word| matches!(word.text(), "." | ".*" | "*" | ""));
+        let unknown = call.operands().any(|word| word.text().chars().all(|c| c == cofferdam_shell_syntax::HOLE));
+        if everything || (users && hard) {
+            self.report(&Report::ask("kill-many", Services, "It stops every process of a user or of the machine."), call.line());
+        } else if hard || users || daemon || unknown || program == "taskkill" {
+            self.report(&Report::ask("kill-by-name", Services, "It stops processes by name, without giving them time or telling whose they are."), call.line());
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! One call of a program, after the wrappers in front of it have been taken off.
+
+use cofferdam_shell_syntax::{Input, SimpleCommand, Word};
+
+use crate::Context;
+use crate::place::Path;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub argv: Vec<Word>,
+    pub input: Input,
+    pub directory: Option<String>,
+    /// On another machine or in a container: paths there are not those here.
+    pub elsewhere: bool,
+}
+
+impl Call {
+    pub fn of(command: &SimpleCommand) -> Self {
+        Self {
+            argv: command.argv.clone(),
+            input: command.input.clone(),
+            directory: command.directory.clone(),
+            elsewhere: false,
+        }
+    }
+
+    /// The same circumstances with another command.
+    #[must_use]
+    pub fn with_argv(&self, argv: Vec<Word>) -> Self {
+        Self { argv, input: self.input.clone(), directory: self.directory.clone(), ..*self }
+    }
+
+    /// The name of the program without its directory; `None` when it is not known.
+    pub fn program(&self) -> Option<&str> {
+        let text = self.argv.first()?.text();
+        let name = text.rsplit(['/', '\\']).next().unwrap_or(text);
+        let name = name.strip_suffix(".exe").or_else(|| name.strip_suffix(".EXE")).unwrap_or(name);
+        (!name.contains(cofferdam_shell_syntax::HOLE) && !name.is_empty()).then_some(name)
+    }
+
+    pub fn arguments(&self) -> &[Word] {
+        self.argv.get(1..).unwrap_or_default()
+    }
+
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.arguments().iter().map(Word::text)
+    }
+
+    /// Words that are no options; after `--` every word.
+    pub fn operands(&self) -> impl Iterator<Item = &Word> {
+        let mut all = false;
+        self.arguments().iter().filter(move |word| {
+            if word.text() == "--" && !all {
+                all = true;
+                return false;
+            }
+            all || !word.text().starts_with('-') || word.text() == "-"
+        })
+    }
+
+    /// Whether a short option is given, alone or among others, or one of the long ones.
+    pub fn has(&self, short: &[char], long: &[&str]) -> bool {
+        self.texts().take_while(|text| *text != "--").any(|text| match text.strip_prefix("--") {
+            Some(name) => long.contains(&name.split('=').next().unwrap_or(name)),
+            None => text.strip_prefix('-').is_some_and(|flags| flags.contains(short)),
+        })
+    }
+
+    pub fn has_word(&self, words: &[&str]) -> bool {
+        self.texts().any(|text| words.contains(&text))
+    }
+
+    /// The value of an option, joined to it or in the next word.
+    pub fn value(&self, options: &[&str]) -> Option<&Word> {
+        let words = self.arguments();
+        words.iter().enumerate().find_map(|(at, word)| {
+            options.contains(&word.text()).then(|| words.get(at + 1)).flatten()
+        })
+    }
+
+    pub fn path(&self, word: &Word, context: &Context) -> Path {
+        Path::of(word, self.directory.as_deref(), context)
+    }
+
+    /// The call as one line, cut to what a person reads at a glance.
+    pub fn line(&self) -> String {
+        let mut line = String::new();
+        for word in &self.argv {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.extend(word.text().chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).take(300 - line.len().min(300)));
+            if line.len() >= 300 {
+                line.push('…');
+                break;
+            }
+        }
+        line.replace(cofferdam_shell_syntax::HOLE, "‹?›")
+    }
+}

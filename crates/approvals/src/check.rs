@@ -1,0 +1,178 @@
+//! Rules applied to the words of a call.
+
+use cofferdam_shell_syntax::{Shell, Word};
+
+use crate::call::Call;
+use crate::judge::{Judge, Report};
+use crate::rules::{RULE_INDEX, RULES, Rule, fits};
+use crate::{Category, Decision, Severity};
+
+/// Options in front of a subcommand that take their value in the next word.
+const VALUED: &[&str] = &[
+    "-C", "-c", "-n", "--namespace", "--context", "--kubeconfig", "--profile", "--region", "--project", "--git-dir", "--work-tree", "-H", "--host",
+    "--prefix", "-R", "--repo", "--kube-context", "--cluster", "--user", "--server", "--account", "--subscription", "--config", "-f", "--file", "-p",
+    "--project-name", "--project-directory", "-l", "--log-level", "--endpoint-url", "--output", "-M", "--machine", "--token", "--manifest-path", "-e", "--env", "-u", "-h", "-P", "-U",
+];
+
+impl Judge<'_> {
+    pub(crate) fn rules(&mut self, shell: &mut Shell, program: &str, call: &Call) {
+        let lower = program.to_ascii_lowercase();
+        let found: Vec<usize> = if lower == program {
+            RULE_INDEX.find(program).collect()
+        } else {
+            let exact = RULE_INDEX.find(program);
+            let other = RULE_INDEX.find(&lower).filter(|&at| RULES[at].ignore_case);
+            exact.chain(other).collect()
+        };
+        for at in found {
+            self.rule(shell, &RULES[at], call);
+        }
+    }
+
+    fn rule(&mut self, shell: &mut Shell, rule: &'static Rule, call: &Call) {
+        if !self.applies(rule, call) {
+            return;
+        }
+        let texts = payloads(rule, call);
+        let harmless = !texts.is_empty()
+            && texts.iter().all(|text| {
+                let first = text.text().split_whitespace().next().unwrap_or_default();
+                let name = first.rsplit('/').next().unwrap_or(first);
+                text.is_empty() || rule.unless_runs.contains(&name)
+            });
+        for text in &texts {
+            if let Some(text) = text.as_known() {
+                let text = text.trim_start_matches('!').to_owned();
+                shell.run_child(&text, Vec::new(), &call.input, self);
+            }
+        }
+        if harmless && !rule.unless_runs.is_empty() {
+            return;
+        }
+        let report = Report {
+            rule: rule.id,
+            category: rule.category,
+            severity: rule.severity,
+            decision: rule.decision,
+            sentence: rule.sentence,
+        };
+        self.report(&report, call.line());
+    }
+
+    fn applies(&self, rule: &Rule, call: &Call) -> bool {
+        let words: Vec<String> = call
+            .texts()
+            .map(|text| if rule.ignore_case { text.to_ascii_lowercase() } else { text.to_owned() })
+            .collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let one = |pattern: &str| words.iter().any(|word| word_fits(pattern, word, rule.exact));
+        starts(rule.sub, &words)
+            && (rule.any.is_empty() || rule.any.iter().any(|pattern| one(pattern)))
+            && rule.all.iter().all(|pattern| pattern.split('|').any(one))
+            && !rule.none.iter().any(|pattern| excuses(pattern, &words, rule.exact))
+            && (rule.operand.is_empty()
+                || call.operands().any(|word| {
+                    let value = word.text().split_once('=').map_or(word.text(), |(_, value)| value);
+                    let path = crate::place::Path::of_text(value, call.directory.as_deref(), self.context);
+                    rule.operand.contains(&path.place)
+                }))
+    }
+
+    /// Commands that would change what governs the agent.
+    pub(crate) fn own_commands(&mut self, program: &str, call: &Call) {
+        if program != "cofferdam" {
+            return;
+        }
+        let words: Vec<&str> = call.texts().filter(|text| !text.starts_with('-')).collect();
+        let changes = match words.as_slice() {
+            ["approvals", what, ..] => !matches!(*what, "check" | "list" | "rules"),
+            ["egress", what, ..] => !matches!(*what, "status" | "doctor" | "audit"),
+            ["session", "kill", ..] | ["hook", ..] => true,
+            _ => false,
+        } || call.texts().any(|text| text.starts_with("--danger") || text == "--inherit-credentials");
+        if changes {
+            let report = Report {
+                rule: "own-policy-command",
+                category: Category::OwnPolicy,
+                severity: Severity::Critical,
+                decision: Decision::Deny,
+                sentence: "This changes the rules that this session works under.",
+            };
+            self.report(&report, call.line());
+        }
+    }
+}
+
+/// Whether the words that are no options begin with these, whatever option takes a value.
+fn starts(sub: &[&str], words: &[&str]) -> bool {
+    if sub.is_empty() {
+        return true;
+    }
+    let begins = |found: &mut dyn Iterator<Item = &str>| sub.iter().all(|wanted| found.next().is_some_and(|word| {
+        wanted.split('|').any(|wanted| fits(wanted, word))
+    }));
+    let mut skip = false;
+    let mut careful = words.iter().copied().filter(|word| {
+        if skip {
+            skip = false;
+            return false;
+        }
+        skip = VALUED.contains(word);
+        !word.starts_with('-')
+    });
+    if begins(&mut careful) {
+        return true;
+    }
+    begins(&mut words.iter().copied().filter(|word| !word.starts_with(['-', '+'])))
+}
+
+/// Whether a word takes the call out of a rule. Words that are no options do so only where a subcommand
+/// stands: a container that is called `ps` does not make `docker rm ps` harmless.
+fn excuses(pattern: &str, words: &[&str], exact: bool) -> bool {
+    if pattern.starts_with(['-', '/']) || pattern.contains("://") || pattern.contains('=') {
+        return words.iter().any(|word| word_fits(pattern, word, exact));
+    }
+    let mut skip = false;
+    let operands = words.iter().filter(|word| {
+        if skip {
+            skip = false;
+            return false;
+        }
+        skip = VALUED.contains(word);
+        !word.starts_with('-')
+    });
+    operands.take(3).any(|word| fits(pattern, word)) || words.iter().take(2).any(|word| fits(pattern, word))
+}
+
+/// Whether a pattern of a rule fits one word; `-f` is found in `-xf` too.
+fn word_fits(pattern: &str, word: &str, exact: bool) -> bool {
+    if !exact && pattern.len() == 2 && pattern.starts_with('-') && pattern != "--" {
+        return word == pattern
+            || (word.starts_with('-')
+                && !word.starts_with("--")
+                && word.len() < 8
+                && word[1..].contains(&pattern[1..])
+                && word[1..].chars().all(|c| c.is_ascii_alphabetic()));
+    }
+    if pattern.starts_with("--") && !pattern.contains('*') {
+        return word == pattern || word.strip_prefix(pattern).is_some_and(|rest| rest.starts_with('='));
+    }
+    fits(pattern, word)
+}
+
+fn payloads(rule: &Rule, call: &Call) -> Vec<Word> {
+    let mut texts = Vec::new();
+    let words = call.arguments();
+    for prefix in rule.runs {
+        for (at, word) in words.iter().enumerate() {
+            if word.text() == *prefix {
+                texts.extend(words.get(at + 1).cloned());
+            } else if let Some(rest) = word.text().strip_prefix(prefix)
+                && (prefix.ends_with('=') || !prefix.starts_with("--") || rest.starts_with('='))
+            {
+                texts.push(word.with_text(rest.trim_start_matches('=')));
+            }
+        }
+    }
+    texts
+}

@@ -1,0 +1,87 @@
+//! Statements given to databases.
+
+use cofferdam_shell_syntax::Shell;
+
+use crate::call::Call;
+use crate::judge::{Judge, Report};
+use crate::rules::STATEMENTS;
+use crate::{Category, Decision};
+
+const CLIENTS: &[&str] = &[
+    "mysql", "mariadb", "psql", "sqlite3", "sqlite", "duckdb", "cqlsh", "clickhouse-client", "clickhouse", "sqlcmd", "bq", "cockroach", "snowsql", "sqlplus", "isql", "impala-shell", "hive", "beeline", "pgcli", "mycli", "litecli", "usql", "trino", "presto", "influx", "bcp", "osql", "tsql", "isql-fb", "fbsql", "vsql", "db2", "wrangler", "turso", "supabase", "mysqlsh", "sqlite-utils", "dbmate", "rqlite", "surreal", "psql15", "hdbsql", "iredis", "neo4j", "cypher-shell",
+];
+
+impl Judge<'_> {
+    pub(crate) fn databases(&mut self, shell: &mut Shell, program: &str, call: &Call) {
+        if !CLIENTS.contains(&program) {
+            return;
+        }
+        let mut texts: Vec<String> = call.texts().map(str::to_owned).collect();
+        if let Some(input) = call.input.text() {
+            texts.push(input.text().to_owned());
+        }
+        for text in &texts {
+            for line in text.lines() {
+                let line = line.trim();
+                let command = ["\\!", ".shell", ".system", "system ", "\\system", "!"].iter().find_map(|mark| line.strip_prefix(mark));
+                if let Some(command) = command.filter(|command| !command.trim().is_empty() && (line.starts_with(['\\', '.']) || line.contains(' '))) {
+                    self.report(&Report::ask("database-runs", Category::HiddenExecution, "The database client is told to run a command of the system."), call.line());
+                    shell.run_child(&command.trim().to_owned(), Vec::new(), &cofferdam_shell_syntax::Input::Inherited, self);
+                }
+            }
+            for statement in statements(text) {
+                self.statement(&statement, call);
+            }
+        }
+    }
+
+    fn statement(&mut self, statement: &str, call: &Call) {
+        for known in STATEMENTS {
+            let begins = known.starts.is_empty() || known.starts.iter().any(|start| statement.strip_prefix(start).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric())));
+            let contains = known.contains.is_empty() || known.contains.iter().any(|part| statement.contains(part));
+            if begins && contains && !known.without.iter().any(|part| statement.contains(part)) {
+                let report = Report { rule: known.id, category: Category::Databases, severity: known.severity, decision: Decision::Ask, sentence: known.sentence };
+                self.report(&report, call.line());
+            }
+        }
+    }
+}
+
+/// Single statements in lower case with single spaces, comments and the insides of strings left out.
+fn statements(text: &str) -> Vec<String> {
+    let mut all = vec![String::new()];
+    let mut rest = text.chars().peekable();
+    let mut quoted = false;
+    while let Some(character) = rest.next() {
+        let Some(current) = all.last_mut() else { break };
+        match character {
+            '\'' => quoted = !quoted,
+            _ if quoted => {}
+            '-' if rest.peek() == Some(&'-') => {
+                while rest.peek().is_some_and(|c| *c != '\n') {
+                    rest.next();
+                }
+            }
+            '/' if rest.peek() == Some(&'*') => {
+                rest.next();
+                let mut before = ' ';
+                for inside in rest.by_ref() {
+                    if before == '*' && inside == '/' {
+                        break;
+                    }
+                    before = inside;
+                }
+                current.push(' ');
+            }
+            ';' => all.push(String::new()),
+            c if c.is_whitespace() => {
+                if !current.ends_with(' ') && !current.is_empty() {
+                    current.push(' ');
+                }
+            }
+            c => current.extend(c.to_lowercase()),
+        }
+    }
+    all.retain(|statement| !statement.trim().is_empty());
+    all
+}

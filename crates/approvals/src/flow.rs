@@ -1,0 +1,126 @@
+//! Where text that is run as code comes from.
+
+use cofferdam_shell_syntax::{FileContent, Input, Shell, SimpleCommand, Source, Word};
+
+use crate::Category;
+use crate::call::Call;
+use crate::judge::{Judge, Report};
+
+const DOWNLOADERS: &[&str] = &[
+    "curl", "wget", "fetch", "aria2c", "http", "https", "xh", "lynx", "links", "elinks", "w3m", "GET", "lwp-request", "nc", "ncat", "netcat", "socat", "ftp", "tftp",
+    "scp", "sftp", "rsync", "ssh", "dig", "nslookup", "host", "telnet", "openssl", "gsutil", "aws", "axel", "curlie", "httpie", "hg", "svn", "iwr", "irm", "Invoke-WebRequest", "certutil", "bitsadmin", "invoke-webrequest", "wget2", "gh", "ipfs", "snarf", "drill", "busybox", "kdig", "doh", "s3cmd", "rclone",
+];
+const DECODERS: &[&str] = &[
+    "base64", "base32", "basenc", "xxd", "openssl", "gunzip", "zcat", "gzip", "bzcat", "bunzip2", "xzcat", "unxz", "zstdcat", "zstd", "uudecode", "rev", "tr", "od", "hexdump", "gpg",
+    "perl", "python", "python3", "ruby", "php", "node", "awk", "sed", "printf", "dd", "cut", "tac", "iconv", "strings", "unzip", "tar", "7z", "lz4", "brotli", "age", "sops", "jq", "head", "tail", "ascii85", "qprint",
+];
+/// Programs whose output is meant to be evaluated by a shell.
+const HOOKS: &[&str] = &[
+    "ssh-agent", "direnv", "pyenv", "rbenv", "nodenv", "goenv", "jenv", "brew", "conda", "mamba", "micromamba", "starship", "fnm", "mise", "opam", "dircolors", "zoxide", "minikube", "docker-machine",
+    "keychain", "asdf", "thefuck", "luarocks", "register-python-argcomplete", "rustup", "nvm", "volta", "tfenv", "kubectl", "helm", "poetry", "pip", "pipenv", "npm", "gh", "resize", "lesspipe", "gpg-agent", "gnome-keyring-daemon", "atuin", "fzf", "saml2aws", "aws-vault", "podman", "fasd", "hub", "perl", "locale", "tset", "zellij", "op", "doppler", "uv", "just", "pixi", "devbox", "spack", "lmod", "modulecmd", "swiftenv", "ng", "pdm", "hatch",
+];
+
+fn program(command: &SimpleCommand) -> &str {
+    let mut words = command.argv.iter().map(Word::text).filter(|text| {
+        !matches!(*text, "sudo" | "command" | "env" | "timeout" | "nohup" | "exec" | "builtin") && !text.starts_with('-') && !text.contains('=')
+    });
+    let name = words.next().unwrap_or_default();
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+impl Judge<'_> {
+    /// Whether something comes from the network, and whether it was decoded on the way.
+    pub(crate) fn origin(&self, shell: &Shell, sources: &[Source]) -> (bool, bool) {
+        let (mut network, mut decoded) = (false, false);
+        for source in sources {
+            if let Source::Commands(range) = source {
+                for command in shell.commands().get(range.clone()).unwrap_or_default() {
+                    let name = program(command);
+                    network |= DOWNLOADERS.contains(&name) || command.redirects.iter().any(|redirect| redirect.target.text().starts_with("/dev/tcp/"));
+                    decoded |= DECODERS.contains(&name);
+                }
+            }
+        }
+        (network, decoded)
+    }
+
+    /// Text run as code that is not known.
+    pub(crate) fn unknown_script(&mut self, shell: &Shell, text: &Word, call: &Call) {
+        if self.is_hook(shell, text.sources()) {
+            return;
+        }
+        let report = match self.origin(shell, text.sources()) {
+            (true, _) => Report::ask("remote-code", Category::RemoteCode, "What it downloads is run as code, unseen."),
+            (false, true) => {
+                Report::ask("decoded-code", Category::HiddenExecution, "Text that is decoded or assembled on the way is run as code.")
+            }
+            (false, false) => {
+                Report::ask("unknown-code", Category::NotUnderstood, "Text that is not known before it runs is run as code.")
+            }
+        };
+        self.report(&report, call.line());
+    }
+
+    fn is_hook(&self, shell: &Shell, sources: &[Source]) -> bool {
+        let ranges: Vec<_> = sources.iter().filter_map(|source| match source {
+            Source::Commands(range) => Some(range.clone()),
+            Source::Variable(_) => None,
+        }).collect();
+        ranges.len() == sources.len()
+            && !ranges.is_empty()
+            && ranges.iter().all(|range| {
+                shell.commands()[range.clone()].iter().filter(|command| !command.argv.is_empty()).all(|command| HOOKS.contains(&program(command)))
+            })
+    }
+
+    /// An interpreter that reads its program from standard input.
+    pub(crate) fn stdin_script(&mut self, shell: &mut Shell, call: &Call) {
+        match &call.input {
+            Input::Inherited | Input::File(_) => {
+                if let Input::File(path) = &call.input
+                    && path.text().starts_with("/dev/tcp/")
+                {
+                    self.report(&Report::ask("remote-code", Category::RemoteCode, "What arrives from the network is run as code."), call.line());
+                }
+            }
+            Input::Text(text) | Input::Pipe { output: text, .. } => {
+                let text = text.clone();
+                if text.is_unknown() {
+                    let mut origin = text.clone();
+                    if let Input::Pipe { from, .. } = &call.input {
+                        origin = Word::unknown(Some(Source::Commands(from.clone())));
+                    }
+                    self.unknown_script(shell, &origin, call);
+                }
+                let mut inner = call.clone();
+                inner.input = Input::Inherited;
+                if text.text().chars().any(|c| c != cofferdam_shell_syntax::HOLE && !c.is_whitespace()) {
+                    shell.run_child(&text.text().to_owned(), Vec::new(), &Input::Inherited, self);
+                }
+            }
+        }
+    }
+
+    /// A program that this very text has written or downloaded, started by its path.
+    pub(crate) fn written_script(&mut self, shell: &mut Shell, call: &Call) {
+        let Some(path) = call.argv.first().and_then(Word::as_known).filter(|path| path.contains('/')) else { return };
+        let Some(FileContent::Text(text)) = shell.file(path) else { return };
+        let text = text.clone();
+        if text.is_unknown() {
+            self.unknown_script(shell, &text, call);
+        }
+        self.script_text(shell, &text, call.arguments().to_vec(), call);
+    }
+
+    /// A script with a first line that names its language, or shell text.
+    pub(crate) fn script_text(&mut self, shell: &mut Shell, text: &Word, positional: Vec<Word>, call: &Call) {
+        let first = text.text().lines().next().unwrap_or_default().to_owned();
+        if let Some(interpreter) = first.strip_prefix("#!")
+            && let Some(language) = interpreter.split_whitespace().rev().find_map(crate::inline::Language::of)
+        {
+            self.inline(shell, language, text, call);
+            return;
+        }
+        shell.run_child(&text.text().to_owned(), positional, &call.input, self);
+    }
+}

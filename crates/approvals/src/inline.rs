@@ -1,0 +1,666 @@
+//! Program text on the command line: a light look at the calls it makes.
+//!
+//! Strings and comments are masked, so that a program that prints the name of a dangerous call is not one
+//! that makes it. Calls with constant arguments are judged by what they do (`rmtree('build')` as `rm -r
+//! build`); calls whose arguments are computed are asked about.
+
+use cofferdam_shell_syntax::{HOLE, Shell, Word};
+
+use crate::Category;
+use crate::call::Call;
+use crate::judge::{Judge, Report};
+use crate::rules::{CALLS, Call as Known};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Language {
+    Python,
+    Javascript,
+    Perl,
+    Ruby,
+    Php,
+    Lua,
+    Awk,
+    Sed,
+    R,
+    Julia,
+    Tcl,
+    Vim,
+    Emacs,
+    Applescript,
+    Groovy,
+    Erlang,
+}
+
+/// What a call does to the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Its argument is shell text.
+    Shell,
+    /// Its arguments are a command.
+    Command,
+    Delete,
+    DeleteTree,
+    /// It opens a file, for writing if a mode says so.
+    Open,
+    Write,
+    /// Its argument is program text.
+    Code,
+    /// It is asked about whatever its arguments are.
+    Ask,
+    /// It connects a program to the network by hand.
+    Connect,
+    /// It stops processes.
+    Stop,
+}
+
+impl Language {
+    pub fn of(program: &str) -> Option<Self> {
+        let name = program.rsplit('/').next().unwrap_or(program);
+        let base = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
+        Some(match base {
+            "python" | "pypy" | "ipython" | "jython" | "micropython" | "python3-intel" | "pythonw" | "py" => Self::Python,
+            "node" | "nodejs" | "bun" | "deno" | "tsx" | "ts-node" | "qjs" | "d" | "mongosh" | "mongo" | "gjs" | "electron" => Self::Javascript,
+            "perl" => Self::Perl,
+            "ruby" | "irb" | "jruby" | "rails" => Self::Ruby,
+            "php" | "php-cli" => Self::Php,
+            "lua" | "luajit" | "texlua" => Self::Lua,
+            "awk" | "gawk" | "mawk" | "nawk" | "goawk" => Self::Awk,
+            "sed" | "gsed" => Self::Sed,
+            "Rscript" | "R" | "littler" => Self::R,
+            "julia" => Self::Julia,
+            "tclsh" | "expect" | "wish" => Self::Tcl,
+            "vim" | "vi" | "nvim" | "ex" | "view" | "vimdiff" | "gvim" | "rvim" => Self::Vim,
+            "emacs" | "emacsclient" | "guile" | "sbcl" | "clisp" | "racket" | "scheme" | "csi" | "gosh" | "ecl" | "chicken" | "mit-scheme" | "ghc" | "runghc" | "swipl" | "ocaml" => Self::Emacs,
+            "osascript" => Self::Applescript,
+            "groovy" | "groovysh" | "jshell" | "scala" | "kotlin" | "clojure" | "clj" | "bb" => Self::Groovy,
+            "erl" | "elixir" | "iex" | "escript" => Self::Erlang,
+            _ => return None,
+        })
+    }
+
+    pub fn code_flags(self) -> &'static [&'static str] {
+        match self {
+            Self::Python | Self::Tcl => &["-c"],
+            Self::Javascript => &["-e", "-p", "--eval", "--print", "eval", "-pe"],
+            Self::Perl => &["-e", "-E"],
+            Self::Ruby | Self::Lua | Self::R => &["-e"],
+            Self::Php => &["-r", "-R", "-B"],
+            Self::Awk => &["--source"],
+            Self::Sed => &["-e", "--expression"],
+            Self::Julia => &["-e", "-E", "--eval"],
+            Self::Vim => &["-c", "--cmd", "-S"],
+            Self::Emacs => &["--eval", "-eval", "--execute", "-e", "-c", "-x", "-g"],
+            Self::Applescript => &["-e"],
+            Self::Groovy => &["-e", "--eval", "-M"],
+            Self::Erlang => &["-e", "-eval", "--eval"],
+        }
+    }
+
+    /// The first word that is no option is the program text.
+    pub fn code_is_operand(self) -> bool {
+        matches!(self, Self::Awk | Self::Sed)
+    }
+
+    pub fn reads_stdin(self) -> bool {
+        !matches!(self, Self::Awk | Self::Sed | Self::Vim | Self::Emacs)
+    }
+
+    pub fn takes_value(self, option: &str) -> bool {
+        match self {
+            Self::Awk => matches!(option, "-F" | "-v" | "-f" | "--field-separator" | "--assign" | "--file"),
+            Self::Python => matches!(option, "-W" | "-X"),
+            Self::Javascript => matches!(option, "-r" | "--require" | "--import" | "--loader"),
+            Self::Perl => matches!(option, "-I"),
+            Self::Sed => matches!(option, "-f" | "-l"),
+            Self::Ruby => matches!(option, "-r" | "-I"),
+            Self::Vim => matches!(option, "-u" | "-w" | "-W"),
+            _ => false,
+        }
+    }
+
+    fn comment(self) -> Option<&'static str> {
+        match self {
+            Self::Python | Self::Perl | Self::Ruby | Self::Awk | Self::R | Self::Julia | Self::Tcl => Some("#"),
+            Self::Javascript | Self::Php | Self::Groovy => Some("//"),
+            Self::Lua | Self::Applescript => Some("--"),
+            Self::Erlang => Some("%"),
+            Self::Emacs => Some(";"),
+            Self::Sed | Self::Vim => None,
+        }
+    }
+
+    /// Calls may be written without brackets.
+    fn bare_calls(self) -> bool {
+        matches!(self, Self::Perl | Self::Ruby | Self::Tcl | Self::Applescript | Self::Php | Self::Lua | Self::Vim | Self::Emacs)
+    }
+
+    fn interpolates(self, text: &str) -> bool {
+        match self {
+            Self::Ruby | Self::Erlang => text.contains("#{"),
+            Self::Perl | Self::Php | Self::Julia | Self::Tcl | Self::Groovy => text.contains('$') || (self == Self::Perl && text.contains('@')),
+            Self::Javascript => text.contains("${"),
+            _ => false,
+        }
+    }
+}
+
+/// An argument of a call, as far as it is constant.
+#[derive(Clone, Debug)]
+enum Argument {
+    Text(String),
+    List(Vec<Argument>),
+    Other,
+}
+
+struct Program<'a> {
+    code: &'a str,
+    /// The code with the insides of strings and comments blanked, byte for byte.
+    masked: String,
+    /// Strings: where they start and end, quotes included, and whether they are constant.
+    strings: Vec<(usize, usize, bool)>,
+}
+
+impl Judge<'_> {
+    /// Judges program text.
+    pub(crate) fn inline(&mut self, shell: &mut Shell, language: Language, code: &Word, call: &Call) {
+        if self.depth > 12 {
+            return;
+        }
+        let text = code.text().to_owned();
+        match language {
+            Language::Sed => return self.sed(shell, &text, call),
+            Language::Vim => return self.vim(shell, &text, call),
+            _ => {}
+        }
+        let program = Program::read(&text, language);
+        self.calls(shell, language, &program, call);
+        self.strings(&program, call);
+        self.commands_in_quotes(shell, language, &program, call);
+        let sends = ["requests.post", "requests.put", "urlopen", "http.client", "fetch(", "axios", ".request(", "Net::HTTP", "LWP::", "HTTP::Tiny", "curl_exec", "urlretrieve", "smtplib", "ftplib", "httpx.", "http.get", "https.get", "file_get_contents('http", "file_get_contents(\"http", "URI.open", "Net::FTP"];
+        let reads = ["environ", "process.env", "ENV[", "ENV.", "%ENV", "getenv", "open(", "readFile", "File.read", "file_get_contents(", "slurp", "read_text", "$ENV"];
+        if sends.iter().any(|name| text.contains(name)) && reads.iter().any(|name| program.masked.contains(name)) && !text.contains("localhost") && !text.contains("127.0.0.1") {
+            self.report(&Report::ask("code-sends-data", Category::Exfiltration, "The program text reads data of this machine and talks to the network."), call.line());
+        }
+    }
+
+    fn calls(&mut self, shell: &mut Shell, language: Language, program: &Program<'_>, call: &Call) {
+        for known in CALLS.iter().filter(|known| known.languages.contains(&language)) {
+            if !known.needs.is_empty() && !known.needs.split('|').any(|needed| program.code.contains(needed)) {
+                continue;
+            }
+            for (start, at) in program.occurrences(known, language) {
+                let arguments = program.arguments(at, language);
+                self.effect(shell, known.effect, (&arguments, start), program, (language, call));
+            }
+        }
+    }
+
+    fn effect(
+        &mut self,
+        shell: &mut Shell,
+        effect: Effect,
+        (arguments, start): (&[Argument], usize),
+        program: &Program<'_>,
+        (language, call): (Language, &Call),
+    ) {
+        let unknown = Report::ask("code-runs-unknown", Category::HiddenExecution, "The program text starts a command that is not known before it runs.");
+        match effect {
+            Effect::Shell => match arguments.first() {
+                Some(Argument::Text(text)) if arguments.len() == 1 || language != Language::Ruby && language != Language::Perl => {
+                    shell.run_child(text, Vec::new(), &call.input, self);
+                }
+                Some(Argument::Text(_)) => self.argv(shell, arguments, call),
+                Some(Argument::List(_)) => self.argv(shell, arguments, call),
+                _ => self.report(&unknown, call.line()),
+            },
+            Effect::Command => match arguments {
+                [Argument::Text(text), rest @ ..] if !rest.iter().any(|argument| matches!(argument, Argument::Text(_) | Argument::List(_))) => {
+                    shell.run_child(text, Vec::new(), &call.input, self);
+                }
+                [Argument::Text(_) | Argument::List(_), ..] => self.argv(shell, arguments, call),
+                _ => self.report(&unknown, call.line()),
+            },
+            Effect::Delete | Effect::DeleteTree => {
+                let target = match arguments.first() {
+                    Some(Argument::Text(text)) => Word::known(text.clone()),
+                    Some(Argument::Other) => Word::unknown(None),
+                    Some(Argument::List(_)) | None => program.string_before(start).map_or_else(|| Word::unknown(None), Word::known),
+                };
+                let mut argv = vec![Word::known("rm")];
+                if effect == Effect::DeleteTree {
+                    argv.push(Word::known("-r"));
+                }
+                argv.push(target);
+                self.inspect(shell, &call.with_argv(argv));
+            }
+            Effect::Open => {
+                let writes = arguments.get(1).is_none_or(|mode| match mode {
+                    Argument::Text(mode) => mode.contains(['w', 'a', 'x', '+', '>']),
+                    _ => true,
+                }) && arguments.len() > 1;
+                if let (Some(Argument::Text(path)), true) = (arguments.first(), writes) {
+                    self.written(&Word::known(path.clone()), call);
+                }
+            }
+            Effect::Write => {
+                let path = match arguments.first() {
+                    Some(Argument::Text(path)) => Some(path.clone()),
+                    _ => program.string_before(start),
+                };
+                if let Some(path) = path {
+                    self.written(&Word::known(path), call);
+                }
+            }
+            Effect::Code => match arguments.first() {
+                Some(Argument::Text(text)) => {
+                    self.depth += 4;
+                    self.inline(shell, language, &Word::known(text.clone()), call);
+                    self.depth -= 4;
+                }
+                Some(_) => self.report(
+                    &Report::ask("code-runs-code", Category::HiddenExecution, "The program text computes further program text and runs it."),
+                    call.line(),
+                ),
+                None => {}
+            },
+            Effect::Ask => self.report(
+                &Report::ask("code-reaches-system", Category::HiddenExecution, "The program text uses a call that can do anything to the machine."),
+                call.line(),
+            ),
+            Effect::Connect => self.report(
+                &Report::ask("code-connects", Category::ReverseShell, "The program text opens a raw connection to another machine."),
+                call.line(),
+            ),
+            Effect::Stop => self.report(
+                &Report::ask("code-stops-processes", Category::Services, "The program text stops or multiplies processes."),
+                call.line(),
+            ),
+        }
+    }
+
+    fn argv(&mut self, shell: &mut Shell, arguments: &[Argument], call: &Call) {
+        let mut argv = Vec::new();
+        for argument in arguments {
+            match argument {
+                Argument::Text(text) => argv.push(Word::known(text.clone())),
+                Argument::List(list) => argv.extend(list.iter().map(|item| match item {
+                    Argument::Text(text) => Word::known(text.clone()),
+                    _ => Word::unknown(None),
+                })),
+                Argument::Other => break,
+            }
+            if matches!(argument, Argument::List(_)) {
+                break;
+            }
+        }
+        // execlp and its kind name the program twice.
+        if argv.len() > 1 && argv[1] == argv[0] {
+            argv.remove(0);
+        }
+        self.inspect(shell, &call.with_argv(argv));
+    }
+
+    /// Secrets and start-up files that are named in the program's strings.
+    fn strings(&mut self, program: &Program<'_>, call: &Call) {
+        for &(start, end, _) in &program.strings {
+            let text = program.code[start..end].trim_matches(['"', '\'', '`']);
+            if text.len() > 3 && text.len() < 200 && (text.starts_with(['/', '~', '.']) || !text.contains(' ')) {
+                self.secret_text(text, call);
+            }
+        }
+    }
+
+    /// Backticks of Perl, Ruby and PHP, `%x()`, `qx{}`, and pipes of awk.
+    fn commands_in_quotes(&mut self, shell: &mut Shell, language: Language, program: &Program<'_>, call: &Call) {
+        let mut commands: Vec<String> = Vec::new();
+        if matches!(language, Language::Perl | Language::Ruby | Language::Php | Language::Julia) {
+            for &(start, end, _) in &program.strings {
+                if program.code[start..].starts_with('`') {
+                    commands.push(program.code[start + 1..end.saturating_sub(1).max(start + 1)].to_owned());
+                }
+            }
+            for &(start, end, _) in &program.strings {
+                let text = program.code[start..end].trim_matches(['"', '\'']).trim();
+                let opens = program.masked[..start].trim_end_matches(['(', ' ', ',']).contains("open");
+                if opens && (text.starts_with('|') || text.ends_with('|')) && text.len() > 2 {
+                    commands.push(text.trim_matches('|').to_owned());
+                } else if opens && matches!(text, "-|" | "|-") {
+                    self.report(&Report::ask("code-runs-unknown", Category::HiddenExecution, "The program text starts a command that is not known before it runs."), call.line());
+                } else if opens && text.starts_with('>') && text.len() > 2 {
+                    self.written(&Word::known(text.trim_start_matches(['>', ' '])), call);
+                }
+            }
+            for mark in ["%x", "qx", "readpipe"] {
+                for (at, _) in program.masked.match_indices(mark) {
+                    let rest = &program.code[at + mark.len()..];
+                    let Some(open) = rest.chars().next().filter(|c| "({[/|!<'\"".contains(*c)) else { continue };
+                    let close = match open {
+                        '(' => ')',
+                        '{' => '}',
+                        '[' => ']',
+                        '<' => '>',
+                        other => other,
+                    };
+                    if let Some(end) = rest[open.len_utf8()..].find(close) {
+                        commands.push(rest[open.len_utf8()..open.len_utf8() + end].to_owned());
+                    }
+                }
+            }
+        }
+        if language == Language::Awk {
+            for &(start, end, _) in &program.strings {
+                let text = program.code[start..end].trim_matches('"').to_owned();
+                let before = program.masked[..start].trim_end();
+                let after = program.masked[end..].trim_start();
+                if (before.ends_with('|') || before.ends_with("|&")) && !before.ends_with("||") || (after.starts_with('|') && after.contains("getline") && !after.starts_with("||")) {
+                    commands.push(text);
+                } else if before.ends_with('>') {
+                    self.written(&Word::known(text), call);
+                } else if text.starts_with("/inet") {
+                    self.report(&Report::ask("code-connects", Category::ReverseShell, "The program text opens a raw connection to another machine."), call.line());
+                }
+            }
+            if program.masked.contains("| getline") || program.masked.contains("|getline") {
+                let computed = program.masked.match_indices("| getline").any(|(at, _)| !program.masked[..at].trim_end().ends_with('"'));
+                if computed {
+                    self.report(&Report::ask("code-runs-unknown", Category::HiddenExecution, "The program text starts a command that is not known before it runs."), call.line());
+                }
+            }
+        }
+        for command in commands {
+            if language.interpolates(&command) {
+                let word = Word::known(command.replace(['$', '@'], &HOLE.to_string()).replace("#{", &HOLE.to_string()));
+                self.script(shell, &word, &[], call);
+            } else {
+                shell.run_child(&command, Vec::new(), &call.input, self);
+            }
+        }
+    }
+
+    /// `e` runs commands, `w` writes files; so do the flags of `s`.
+    fn sed(&mut self, shell: &mut Shell, script: &str, call: &Call) {
+        for line in script.split(['\n', ';']) {
+            let command = line.trim_start_matches(|c: char| c.is_ascii_digit() || " $,!{~+".contains(c));
+            let command = match command.strip_prefix('/') {
+                Some(rest) => rest.split_once('/').map_or("", |(_, rest)| rest).trim_start_matches([' ', '!', '{']),
+                None => command,
+            };
+            if command == "e" || command.starts_with("e ") {
+                let text = command[1..].trim().to_owned();
+                self.report(&Report::ask("sed-runs", Category::HiddenExecution, "The sed script runs commands."), call.line());
+                shell.run_child(&text, Vec::new(), &call.input, self);
+            } else if let Some(path) = command.strip_prefix("w ").or_else(|| command.strip_prefix("W ")) {
+                self.written(&Word::known(path.trim()), call);
+            }
+        }
+        if let Some(rest) = script.trim_start_matches(|c: char| c.is_ascii_digit() || " $,".contains(c)).strip_prefix('s')
+            && let Some(delimiter) = rest.chars().next().filter(|c| !c.is_alphanumeric() && !c.is_whitespace())
+        {
+            let mut parts = 0;
+            let mut escaped = false;
+            let mut flags = String::new();
+            for character in rest.chars() {
+                if parts == 3 {
+                    if !character.is_ascii_alphanumeric() {
+                        break;
+                    }
+                    flags.push(character);
+                } else if escaped {
+                    escaped = false;
+                } else if character == '\\' {
+                    escaped = true;
+                } else if character == delimiter {
+                    parts += 1;
+                }
+            }
+            if flags.contains('e') {
+                self.report(&Report::ask("sed-runs", Category::HiddenExecution, "The sed script runs what it has substituted."), call.line());
+            }
+        }
+    }
+
+    fn vim(&mut self, shell: &mut Shell, command: &str, call: &Call) {
+        let command = command.trim_start_matches([':', '+']).trim();
+        if let Some((_, text)) = command.split_once('!').filter(|(before, _)| before.chars().all(|c| "%,.$0123456789'<>silent rw".contains(c)) || before.ends_with("exe \"") || before.ends_with("read ")) {
+            self.report(&Report::ask("editor-runs", Category::HiddenExecution, "The editor is told to run a command."), call.line());
+            shell.run_child(&text.to_owned(), Vec::new(), &call.input, self);
+        } else if ["py", "python", "lua", "ruby", "perl", "call system", "call job_start", "term", "source", "so ", "exe"].iter().any(|word| command.starts_with(word)) {
+            self.report(&Report::ask("editor-runs", Category::HiddenExecution, "The editor is told to run code."), call.line());
+        } else if let Some(path) = command.strip_prefix("w ").or_else(|| command.strip_prefix("w! ")) {
+            self.written(&Word::known(path.trim()), call);
+        }
+    }
+}
+
+impl<'a> Program<'a> {
+    fn read(code: &'a str, language: Language) -> Self {
+        let bytes = code.as_bytes();
+        let mut masked = bytes.to_vec();
+        let mut strings = Vec::new();
+        let mut at = 0;
+        while at < bytes.len() {
+            let byte = bytes[at];
+            if let Some(comment) = language.comment()
+                && bytes[at..].starts_with(comment.as_bytes())
+                && (comment != "#" || at == 0 || bytes[at - 1] != b'$')
+                && (comment != "//" || at == 0 || bytes[at - 1] != b':')
+                && (comment != "--" || at == 0 || bytes[at - 1].is_ascii_whitespace())
+            {
+                while at < bytes.len() && bytes[at] != b'\n' {
+                    masked[at] = b' ';
+                    at += 1;
+                }
+                continue;
+            }
+            let quote = matches!(byte, b'"' | b'\'') && !(byte == b'\'' && matches!(language, Language::Awk | Language::Emacs))
+                || byte == b'`' && matches!(language, Language::Javascript | Language::Perl | Language::Ruby | Language::Php | Language::Julia);
+            if !quote {
+                at += 1;
+                continue;
+            }
+            let triple = bytes[at..].starts_with(&[byte; 3]) && matches!(language, Language::Python | Language::Julia | Language::Groovy);
+            let Some(end) = string_end(bytes, at, if triple { 3 } else { 1 }) else {
+                // An unbalanced quote: nothing is masked, so that nothing can hide.
+                return Self { code, masked: code.to_owned(), strings };
+            };
+            let width = if triple { 3 } else { 1 };
+            let inside = &code[at + width..end - width];
+            let formatted = language == Language::Python && at > 0 && matches!(bytes[at - 1], b'f' | b'F') && inside.contains('{');
+            let plain_quote = byte == b'\'' && matches!(language, Language::Perl | Language::Php | Language::Ruby);
+            let constant = !formatted && (plain_quote || !language.interpolates(inside));
+            let keep = byte == b'`' && language == Language::Javascript || formatted;
+            if !keep || constant {
+                masked[at + width..end - width].fill(b' ');
+            }
+            strings.push((at, end, constant));
+            at = end;
+        }
+        let masked = String::from_utf8(masked).unwrap_or_else(|_| code.to_owned());
+        Self { code, masked, strings }
+    }
+
+    /// Where a call is made: the start of its name, and the place after it.
+    fn occurrences(&self, known: &Known, language: Language) -> Vec<(usize, usize)> {
+        let name = known.name;
+        self.masked
+            .match_indices(name)
+            .filter_map(|(at, _)| {
+                let before = self.masked[..at].chars().next_back();
+                if !name.starts_with('.') && before.is_some_and(|c| c.is_alphanumeric() || c == '_' || (c == '$' && language != Language::Javascript)) {
+                    return None;
+                }
+                let after = at + name.len();
+                let rest = &self.masked[after..];
+                let next = rest.trim_start().chars().next();
+                let follows = match next {
+                    Some('(') => true,
+                    Some('{') if known.effect == Effect::Code => false,
+                    Some(next) if language == Language::Perl && (next.is_alphabetic() || next == '<') && rest.starts_with(' ') => {
+                        !rest.trim_start().starts_with("if ") && !rest.trim_start().starts_with("or ") && known.effect != Effect::Ask
+                    }
+                    Some('"' | '\'' | '`' | '[' | '{' | '$' | '@' | 'q') => language.bare_calls() && (rest.starts_with([' ', '"', '\'', '`']) || next == Some('(')),
+                    _ => false,
+                } || known.effect == Effect::Ask
+                    || (language.bare_calls() && matches!(known.effect, Effect::Stop | Effect::Shell) && !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.' || c == '='));
+                if rest.starts_with(|c: char| c.is_alphanumeric() || c == '_') && !name.ends_with(['.', '(', ':']) {
+                    return None;
+                }
+                follows.then_some((at, after))
+            })
+            .collect()
+    }
+
+    fn arguments(&self, at: usize, language: Language) -> Vec<Argument> {
+        let mut reader = Reader { program: self, at, language };
+        reader.space();
+        let bracketed = reader.take('(');
+        let mut arguments = Vec::new();
+        for _ in 0..32 {
+            reader.space();
+            if reader.at >= self.code.len() || (bracketed && reader.peek() == Some(')')) || reader.peek() == Some(';') {
+                break;
+            }
+            arguments.push(reader.argument(0));
+            reader.space();
+            if !reader.take(',') {
+                break;
+            }
+        }
+        arguments
+    }
+
+    fn string_before(&self, at: usize) -> Option<String> {
+        let (start, end, constant) = self.strings.iter().rev().find(|(_, end, _)| *end <= at)?;
+        constant.then(|| self.code[*start..*end].trim_matches(['"', '\'']).to_owned())
+    }
+}
+
+fn string_end(bytes: &[u8], start: usize, width: usize) -> Option<usize> {
+    let quote = bytes[start];
+    let mut at = start + width;
+    while at < bytes.len() {
+        if bytes[at] == b'\\' {
+            at += 2;
+            continue;
+        }
+        if bytes[at..].starts_with(&[quote; 3][..width]) {
+            return Some(at + width);
+        }
+        at += 1;
+    }
+    None
+}
+
+/// Reads constant arguments.
+struct Reader<'p, 'a> {
+    program: &'p Program<'a>,
+    at: usize,
+    language: Language,
+}
+
+impl Reader<'_, '_> {
+    fn peek(&self) -> Option<char> {
+        self.program.code[self.at..].chars().next()
+    }
+
+    fn space(&mut self) {
+        while self.peek().is_some_and(char::is_whitespace) {
+            self.at += self.peek().map_or(1, char::len_utf8);
+        }
+    }
+
+    fn take(&mut self, wanted: char) -> bool {
+        let found = self.peek() == Some(wanted);
+        if found {
+            self.at += wanted.len_utf8();
+        }
+        found
+    }
+
+    fn argument(&mut self, depth: usize) -> Argument {
+        if depth > 6 {
+            return self.other();
+        }
+        self.space();
+        if self.take('[') {
+            let mut items = Vec::new();
+            while items.len() < 64 {
+                self.space();
+                if self.take(']') || self.peek().is_none() {
+                    break;
+                }
+                items.push(self.argument(depth + 1));
+                self.space();
+                if !self.take(',') && self.peek() != Some(']') {
+                    break;
+                }
+            }
+            return Argument::List(items);
+        }
+        match self.text() {
+            Some(text) => Argument::Text(text),
+            None => self.other(),
+        }
+    }
+
+    /// A string, or several joined by an operator or by standing next to each other.
+    fn text(&mut self) -> Option<String> {
+        let mut text = String::new();
+        let start = self.at;
+        loop {
+            self.space();
+            while self.peek().is_some_and(|c| "rRbBuUfF".contains(c)) && self.program.code[self.at + 1..].starts_with(['"', '\'']) {
+                self.at += 1;
+            }
+            let Some(&(from, end, constant)) = self.program.strings.iter().find(|(from, ..)| *from == self.at) else {
+                self.at = start;
+                return None;
+            };
+            if !constant {
+                self.at = start;
+                return None;
+            }
+            let inside = self.program.code[from..end].trim_matches(['"', '\'', '`']);
+            text.push_str(&unescape(inside));
+            self.at = end;
+            self.space();
+            match self.peek() {
+                Some('+') => self.at += 1,
+                Some('.') if matches!(self.language, Language::Perl | Language::Php | Language::Lua) => {
+                    while self.take('.') {}
+                }
+                Some('"' | '\'') if self.language == Language::Python => {}
+                // A method on the string changes it: `'…'.replace(…)`, `'…'[::-1]`, `'…' % x`.
+                Some('.' | '[' | '%' | '*') => {
+                    self.at = start;
+                    return None;
+                }
+                _ => return Some(text),
+            }
+        }
+    }
+
+    /// Skips what is not understood, up to the next comma or the end of the call.
+    fn other(&mut self) -> Argument {
+        let mut depth = 0usize;
+        while self.at < self.program.masked.len() {
+            let Some(character) = self.program.masked[self.at..].chars().next() else { break };
+            match character {
+                '(' | '[' | '{' => depth += 1,
+                ')' | ']' | '}' if depth == 0 => break,
+                ')' | ']' | '}' => depth -= 1,
+                ',' | ';' if depth == 0 => break,
+                _ => {}
+            }
+            self.at += character.len_utf8();
+        }
+        Argument::Other
+    }
+}
+
+fn unescape(text: &str) -> String {
+    if !text.contains('\\') {
+        return text.to_owned();
+    }
+    text.replace("\\\"", "\"").replace("\\'", "'").replace("\\n", "\n").replace("\\t", "\t").replace("\\x2f", "/").replace("\\\\", "\\")
+}

@@ -1,0 +1,222 @@
+//! The judgement of a whole command line.
+
+use cofferdam_shell_syntax::{Doubt, Shell, SimpleCommand, Surroundings, Watch, Word, misleading};
+
+use crate::call::Call;
+use crate::{Category, Context, Decision, Finding, Severity, Verdict};
+
+/// Wrappers within wrappers are opened this deep; beyond, it is asked about.
+const DEEPEST: usize = 24;
+/// Longer command lines are asked about without being read.
+const LONGEST: usize = cofferdam_shell_syntax::LONGEST;
+
+/// Judges a command line that may not even be text.
+pub fn judge_bytes(command: &[u8], context: &Context) -> Verdict {
+    match std::str::from_utf8(command) {
+        Ok(text) => judge(text, context),
+        Err(_) => Verdict::of(vec![not_understood("it is not UTF-8 text", "")]),
+    }
+}
+
+/// Judges a command line for a place where it would run.
+pub fn judge(command: &str, context: &Context) -> Verdict {
+    if command.len() > LONGEST {
+        return Verdict::of(vec![not_understood("it is too long to be read", "")]);
+    }
+    let surroundings = Surroundings {
+        home: context.home.clone(),
+        directory: context.directory.clone(),
+        user: context.user.clone(),
+    };
+    let mut shell = Shell::new(surroundings);
+    let mut judge = Judge { context, findings: Vec::new(), depth: 0 };
+    shell.run_text(command, &mut judge);
+    shell.run_uncalled(&mut judge);
+    judge.text(command);
+    for doubt in shell.doubts() {
+        judge.doubt(doubt);
+    }
+    Verdict::of(judge.findings)
+}
+
+fn not_understood(why: &str, words: &str) -> Finding {
+    Finding {
+        rule: "not-understood",
+        category: Category::NotUnderstood,
+        severity: Severity::Medium,
+        decision: Decision::Ask,
+        sentence: format!("This cannot be judged: {why}."),
+        words: words.to_owned(),
+    }
+}
+
+/// What is told about one command: the rule, the kind, how bad it is, and what is to happen.
+pub(crate) struct Report {
+    pub rule: &'static str,
+    pub category: Category,
+    pub severity: Severity,
+    pub decision: Decision,
+    pub sentence: &'static str,
+}
+
+impl Report {
+    pub const fn ask(rule: &'static str, category: Category, sentence: &'static str) -> Self {
+        Self { rule, category, severity: Severity::High, decision: Decision::Ask, sentence }
+    }
+
+    pub const fn deny(rule: &'static str, category: Category, sentence: &'static str) -> Self {
+        Self { rule, category, severity: Severity::Critical, decision: Decision::Deny, sentence }
+    }
+}
+
+pub(crate) struct Judge<'a> {
+    pub context: &'a Context,
+    pub findings: Vec<Finding>,
+    pub depth: usize,
+}
+
+impl Watch for Judge<'_> {
+    fn command(&mut self, shell: &mut Shell, index: usize) {
+        let command = shell.commands()[index].clone();
+        self.redirects(&command);
+        self.assignments(shell, &command);
+        if !command.argv.is_empty() {
+            self.inspect(shell, &Call::of(&command));
+        }
+        self.emptied(&command);
+    }
+}
+
+impl Judge<'_> {
+    pub fn report(&mut self, report: &Report, words: impl Into<String>) {
+        let finding = Finding {
+            rule: report.rule,
+            category: report.category,
+            severity: report.severity,
+            decision: report.decision,
+            sentence: report.sentence.to_owned(),
+            words: words.into(),
+        };
+        if !self.findings.contains(&finding) {
+            self.findings.push(finding);
+        }
+    }
+
+    /// Judges one call: its wrappers opened, its rules applied, its effects weighed.
+    pub fn inspect(&mut self, shell: &mut Shell, call: &Call) {
+        if self.depth >= DEEPEST {
+            self.findings.push(not_understood("it hides behind too many wrappers", &call.line()));
+            return;
+        }
+        self.depth += 1;
+        self.inspect_inner(shell, call);
+        self.depth -= 1;
+    }
+
+    fn inspect_inner(&mut self, shell: &mut Shell, call: &Call) {
+        let Some(call) = self.named(shell, call) else { return };
+        let call = &call;
+        let Some(program) = call.program().map(str::to_owned) else { return };
+        self.rules(shell, &program, call);
+        self.own_commands(&program, call);
+        if self.peel(shell, &program, call) {
+            return;
+        }
+        self.interpreters(shell, &program, call);
+        self.written_script(shell, call);
+        self.deletions(shell, &program, call);
+        self.writes(shell, &program, call);
+        self.accounts(&program, call);
+        self.transfers(shell, &program, call);
+        self.databases(shell, &program, call);
+        self.reads(shell, &program, call);
+    }
+
+    /// The call with a command word that is known, or a finding that it is not.
+    fn named(&mut self, shell: &mut Shell, call: &Call) -> Option<Call> {
+        let word = call.argv.first()?;
+        if word.is_glob() && word.text().contains(['*', '?', '[']) && !matches!(word.text(), "[" | "[[") {
+            self.report(
+                &Report::ask("pattern-as-command", Category::HiddenExecution, "The program to run is given as a pattern of file names."),
+                call.line(),
+            );
+            return None;
+        }
+        if call.program().is_some() {
+            return Some(call.clone());
+        }
+        if word.is_empty() {
+            return None;
+        }
+        if let Some(program) = conventional(word) {
+            let mut argv = call.argv.clone();
+            argv[0] = Word::known(program);
+            return Some(call.with_argv(argv));
+        }
+        self.unknown_command(shell, call);
+        // A variable that is not set leaves nothing behind: `r${x}m` may well be `rm`.
+        let known: String = word.text().chars().filter(|c| *c != cofferdam_shell_syntax::HOLE).collect();
+        if known.is_empty() {
+            return None;
+        }
+        let mut argv = call.argv.clone();
+        argv[0] = Word::known(known);
+        Some(call.with_argv(argv))
+    }
+
+    fn text(&mut self, command: &str) {
+        if misleading(command).is_some() {
+            self.report(
+                &Report {
+                    rule: "misleading-characters",
+                    category: Category::HiddenExecution,
+                    severity: Severity::High,
+                    decision: Decision::Ask,
+                    sentence: "The text contains characters that make a person see something else than what runs.",
+                },
+                "",
+            );
+        }
+    }
+
+    fn doubt(&mut self, doubt: &Doubt) {
+        if *doubt == Doubt::SelfReplication {
+            self.report(
+                &Report::deny("fork-bomb", Category::SystemControl, "A function starts copies of itself without end."),
+                "",
+            );
+            return;
+        }
+        self.findings.push(not_understood(&doubt.to_string(), ""));
+    }
+
+    /// A command that only empties a file: `> notes.md`.
+    fn emptied(&mut self, command: &SimpleCommand) {
+        let printing = command.argv.first().is_some_and(|word| !matches!(word.text(), ":" | "true"))
+            && !(command.argv.len() == 2 && command.argv[1].text() == "/dev/null");
+        if printing || !command.assignments.is_empty() || command.redirects.is_empty() || command.written.is_empty() {
+            return;
+        }
+        self.truncations(command);
+    }
+}
+
+/// Variables that hold the name of a program by convention.
+fn conventional(word: &Word) -> Option<&'static str> {
+    let [cofferdam_shell_syntax::Source::Variable(name)] = word.sources() else { return None };
+    if word.text().chars().count() != 1 {
+        return None;
+    }
+    Some(match name.as_str() {
+        "PYTHON" | "PYTHON3" | "PY" => "python3",
+        "CC" | "CXX" | "LD" | "AR" => "cc",
+        "EDITOR" | "VISUAL" => "vi",
+        "PAGER" => "less",
+        "MAKE" => "make",
+        "NODE" => "node",
+        "CARGO" => "cargo",
+        "GO" => "go",
+        "DOCKER" => "docker",
+        _ => return None,
+    })
+}

@@ -1,0 +1,216 @@
+//! What is written, and where.
+
+use cofferdam_shell_syntax::{FileContent, RedirectKind, Shell, SimpleCommand, Word};
+
+use crate::Category::{Disks, FileDestruction, OwnPolicy, Persistence, ReverseShell, SystemControl};
+use crate::call::Call;
+use crate::judge::{Judge, Report};
+use crate::place::{self, Path, Place};
+
+const DISK: Report = Report::deny("write-disk", Disks, "It writes over a disk.");
+const STARTUP: Report = Report::ask("persistence-file", Persistence, "It changes a file that runs by itself later, or that decides who gets in.");
+const SYSTEM: Report = Report::ask("write-system-file", FileDestruction, "It writes a file of the system.");
+
+impl Judge<'_> {
+    /// The files that a command opens.
+    pub(crate) fn redirects(&mut self, command: &SimpleCommand) {
+        let call = Call::of(command);
+        let line = if command.written.is_empty() { call.line() } else { command.written.clone() };
+        for redirect in &command.redirects {
+            let target = &redirect.target;
+            if target.text().starts_with("/dev/tcp/") || target.text().starts_with("/dev/udp/") {
+                self.report(&Report::ask("shell-socket", ReverseShell, "It connects the shell to another machine."), line.clone());
+                continue;
+            }
+            match redirect.kind {
+                RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite => {
+                    self.written_with(target, &call, &line);
+                }
+                RedirectKind::Read => self.secret_word(target, &call),
+                RedirectKind::Duplicate => {}
+            }
+        }
+    }
+
+    /// A redirection that leaves nothing in the file.
+    pub(crate) fn truncations(&mut self, command: &SimpleCommand) {
+        let call = Call::of(command);
+        for redirect in command.redirects.iter().filter(|redirect| redirect.kind == RedirectKind::Write) {
+            let path = call.path(&redirect.target, self.context);
+            if matches!(path.place, Place::Inside | Place::Repository | Place::Outside | Place::HomeTop) && path.name().contains('.') && !command.argv.is_empty() | (command.input == cofferdam_shell_syntax::Input::Inherited) {
+                self.report(&Report::ask("empty-file", FileDestruction, "It throws away the contents of a file."), command.written.clone());
+            }
+        }
+    }
+
+    pub(crate) fn written(&mut self, target: &Word, call: &Call) {
+        let line = call.line();
+        self.written_with(target, call, &line);
+    }
+
+    fn written_with(&mut self, target: &Word, call: &Call, line: &str) {
+        let path = call.path(target, self.context);
+        if matches!(
+            path.text.as_str(),
+            "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty" | "/dev/zero" | "/dev/full" | "/dev/random" | "/dev/urandom"
+        ) || path.text.starts_with("/dev/fd/")
+            || path.text.starts_with("/dev/pts/")
+            || path.text.starts_with("/proc/self/fd/")
+        {
+            return;
+        }
+        if path.text == "/proc/sysrq-trigger" {
+            self.report(&Report::deny("sysrq", SystemControl, "It tells the kernel to stop or restart the machine at once."), line);
+            return;
+        }
+        if place::is_own_policy(&path.text) {
+            self.report(&Report::deny("own-policy-file", OwnPolicy, "This changes the rules that this session works under."), line);
+        } else if place::is_agent_policy(&path.text) {
+            self.report(&Report::ask("agent-policy-file", OwnPolicy, "It changes what an agent is told or allowed to do."), line);
+        } else if path.place == Place::Device {
+            self.report(&DISK, line);
+        } else if place::is_startup(&path.text, self.context) {
+            self.report(&STARTUP, line);
+        } else if !call.elsewhere {
+            self.written_place(&path, line);
+        }
+    }
+
+    fn written_place(&mut self, path: &Path, line: &str) {
+        match path.place {
+            Place::Root | Place::SystemTop | Place::System => self.report(&SYSTEM, line),
+            Place::HomeTop if path.name().starts_with('.') => self.report(&STARTUP, line),
+            Place::Repository => self.report(&Report::ask("write-repository", crate::Category::Git, "It writes into the project's history by hand."), line),
+            _ => {}
+        }
+    }
+
+    /// Programs that write to the files they are given.
+    pub(crate) fn writes(&mut self, shell: &mut Shell, program: &str, call: &Call) {
+        match program {
+            "tee" | "truncate" | "touch" | "mkfifo" | "ed" | "ex" | "sponge" | "unexpand" | "mktemp" | "fallocate" | "vi" | "vim" | "nano" | "emacs" | "code" | "visudo" | "sudoedit" | "vipw" | "crudini" | "dos2unix" | "ini-file" => {
+                for word in call.operands() {
+                    if program != "touch" || !matches!(call.path(word, self.context).place, Place::HomeTop) {
+                        self.written(word, call);
+                    }
+                }
+            }
+            "sed" | "gsed" | "perl" | "ruby" | "gawk" | "awk" | "yq" | "patch" | "sd" | "prettier" | "json" if self.in_place(program, call) => {
+                for word in call.operands() {
+                    if word.text().contains('/') || word.text().starts_with('.') {
+                        self.written(word, call);
+                    }
+                }
+            }
+            "cp" | "mv" | "ln" | "install" | "link" | "gcp" | "gln" | "ginstall" | "ditto" | "rsync" | "scp" | "symlink" => self.copied(program, call),
+            "dd" | "dcfldd" | "dc3dd" | "ddrescue" | "pv" => self.block_copy(call),
+            "curl" | "wget" | "aria2c" | "axel" | "http" | "fetch" => self.downloaded(shell, program, call),
+            "tar" | "unzip" | "bsdtar" | "7z" | "cpio" => {
+                for option in ["-C", "-d", "--directory", "-D"] {
+                    if let Some(target) = call.value(&[option]) {
+                        let path = call.path(target, self.context);
+                        if matches!(path.place, Place::Root | Place::SystemTop | Place::System) || place::is_startup(&format!("{}/x", path.text), self.context) {
+                            self.report(&SYSTEM, call.line());
+                        }
+                    }
+                }
+                if call.texts().any(|text| matches!(text, "-P" | "--absolute-names" | "--absolute-paths")) && call.has(&['x'], &["extract"]) {
+                    self.report(&SYSTEM, call.line());
+                }
+            }
+            "git" | "hg" | "make" => {}
+            _ => {}
+        }
+    }
+
+    fn in_place(&self, program: &str, call: &Call) -> bool {
+        match program {
+            "patch" => true,
+            "prettier" | "json" => call.has_word(&["--write", "-I"]),
+            "gawk" | "awk" => call.has_word(&["inplace"]),
+            "sd" => true,
+            _ => call.texts().any(|text| text.starts_with("-i") || text == "--in-place" || text.starts_with("--in-place=") || (text.starts_with('-') && !text.starts_with("--") && text.contains('i') && text.len() < 6)),
+        }
+    }
+
+    fn copied(&mut self, program: &str, call: &Call) {
+        let operands: Vec<&Word> = call.operands().collect();
+        let target = call.value(&["-t", "--target-directory"]).or_else(|| operands.last().copied());
+        let Some(target) = target else { return };
+        if operands.len() < 2 && call.value(&["-t", "--target-directory"]).is_none() {
+            return;
+        }
+        if target.text().contains(':') && !target.text().starts_with('/') {
+            return;
+        }
+        self.written(target, call);
+        // Into a directory: the name comes from the source.
+        for source in &operands[..operands.len().saturating_sub(1)] {
+            let name = source.text().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+            let path = call.path(target, self.context);
+            let whole = format!("{}/{name}", path.text.trim_end_matches('/'));
+            if place::is_startup(&whole, self.context) || place::is_own_policy(&whole) || place::is_agent_policy(&whole) && target.text().ends_with('/') {
+                self.written(&Word::known(whole), call);
+            }
+            if matches!(program, "mv" | "cp" | "ln") && place::is_own_policy(&call.path(source, self.context).text) {
+                self.report(&Report::deny("own-policy-file", OwnPolicy, "This touches the rules that this session works under."), call.line());
+            }
+        }
+    }
+
+    fn block_copy(&mut self, call: &Call) {
+        for text in call.texts() {
+            if let Some(target) = text.strip_prefix("of=") {
+                self.written(&Word::known(target), call);
+            } else if let Some(source) = text.strip_prefix("if=") {
+                let path = Path::of_text(source, call.directory.as_deref(), self.context);
+                if path.place == Place::Device {
+                    self.report(&Report::ask("read-disk", crate::Category::Credentials, "It reads a whole disk."), call.line());
+                }
+                self.secret_text(source, call);
+            }
+        }
+    }
+
+    fn downloaded(&mut self, shell: &mut Shell, program: &str, call: &Call) {
+        let options: &[&str] = match program {
+            "curl" => &["-o", "--output"],
+            "wget" => &["-O", "--output-document"],
+            _ => &["-o", "--out", "--output", "-O", "--download"],
+        };
+        let mut target: Option<Word> = call.value(options).cloned();
+        for word in call.arguments() {
+            let text = word.text();
+            if let Some(path) = options.iter().find_map(|option| text.strip_prefix(&format!("{option}="))) {
+                target = Some(word.with_text(path));
+            } else if text.len() > 2 && !text.starts_with("--") && text.starts_with('-') && target.is_none() {
+                let letter = if program == "curl" { 'o' } else { 'O' };
+                if let Some(at) = text.find(letter) {
+                    let rest = &text[at + 1..];
+                    let position = call.arguments().iter().position(|other| other == word).unwrap_or(0);
+                    target = if rest.is_empty() { call.arguments().get(position + 1).cloned() } else { Some(word.with_text(rest)) };
+                }
+            }
+        }
+        let by_name = program != "curl" || call.has(&['O'], &["remote-name", "remote-name-all"]) || call.has(&['J'], &["remote-header-name"]);
+        if target.is_none() && by_name {
+            target = call.operands().find(|word| word.text().contains('/')).map(|url| url.with_text(url.text().trim_end_matches('/').rsplit('/').next().unwrap_or_default().split('?').next().unwrap_or_default()));
+        }
+        let directory = call.value(&["-P", "--directory-prefix", "--output-dir", "-d", "--dir"]).filter(|_| program != "curl" || call.has(&[], &["output-dir"]));
+        if let Some(directory) = directory {
+            self.written(&directory.with_text(format!("{}/download", directory.text())), call);
+        }
+        if let Some(target) = target.filter(|target| !matches!(target.text(), "-" | "/dev/null" | "/dev/stdout")) {
+            self.written(&target, call);
+            if let Some(path) = target.as_known() {
+                let last = shell.commands().len();
+                let content = Word::unknown(Some(cofferdam_shell_syntax::Source::Commands(last.saturating_sub(1)..last)));
+                let path = match directory {
+                    Some(directory) => format!("{}/{path}", directory.text()),
+                    None => path.to_owned(),
+                };
+                shell.write_file(&path, FileContent::Text(content));
+            }
+        }
+    }
+}

@@ -1,0 +1,463 @@
+//! Simple commands, and what those do that change the shell itself.
+
+use shuck_ast as ast;
+
+use crate::shell::{Value, Variable};
+use crate::{Doubt, FileContent, Input, Redirect, Shell, SimpleCommand, Source, Watch, Word, output};
+
+impl Shell {
+    pub(crate) fn simple(
+        &mut self,
+        simple: &ast::SimpleCommand,
+        redirects: Vec<Redirect>,
+        source: &str,
+        input: &Input,
+        watch: &mut dyn Watch,
+    ) -> Word {
+        let nameless = simple.name.span.slice(source).is_empty() && simple.args.is_empty();
+        let mut argv = if nameless {
+            Vec::new()
+        } else {
+            self.fields(std::iter::once(&simple.name).chain(&simple.args), source, watch)
+        };
+        let assignments = self.assignments(&simple.assignments, argv.is_empty(), source, watch);
+        if let Some(name) = argv.first().and_then(Word::as_known)
+            && let Some(program) = self.programs.get(name)
+        {
+            argv[0] = Word::known(program.clone());
+        }
+        if let Some(FileContent::Same(program)) =
+            argv.first().and_then(Word::as_known).filter(|name| name.contains('/')).and_then(|name| self.file(name))
+        {
+            argv[0] = Word::known(program.clone());
+        }
+        let written = simple.span.slice(source).chars().take(400).collect();
+        let command =
+            SimpleCommand { argv: argv.clone(), assignments, redirects, written, ..self.blank(input) };
+        if argv.is_empty() {
+            self.emit(command, watch);
+            return Word::default();
+        }
+        if let Some(output) = self.user_defined(&argv, input, watch) {
+            // The function or alias stands in for the command; what it opens still counts.
+            self.emit(SimpleCommand { argv: Vec::new(), ..command }, watch);
+            return output;
+        }
+        let index = self.emit(command, watch);
+        let argv = plain(&argv);
+        self.effects(argv, input, watch)
+            .or_else(|| output::of(self, argv, input))
+            .unwrap_or_else(|| Word::unknown(Some(Source::Commands(index..self.commands.len()))))
+    }
+
+    fn assignments(
+        &mut self,
+        assignments: &[ast::Assignment],
+        lasting: bool,
+        source: &str,
+        watch: &mut dyn Watch,
+    ) -> Vec<(String, Word)> {
+        let mut made = Vec::new();
+        for assignment in assignments {
+            let name = assignment.target.name.as_str().to_owned();
+            let value = self.assign(assignment, lasting, source, watch);
+            made.push((name, value));
+        }
+        made
+    }
+
+    /// Takes an assignment and gives its value as one word.
+    fn assign(
+        &mut self,
+        assignment: &ast::Assignment,
+        lasting: bool,
+        source: &str,
+        watch: &mut dyn Watch,
+    ) -> Word {
+        let name = assignment.target.name.as_str();
+        let scalar = match &assignment.value {
+            ast::AssignmentValue::Scalar(word) => self.single(word, source, watch),
+            ast::AssignmentValue::Compound(array) => {
+                let value = self.array(array, source, watch);
+                let words: Vec<Word> = match &value {
+                    Value::List(words) => words.clone(),
+                    Value::Map(map) => map.values().cloned().collect(),
+                    Value::Scalar(word) => vec![word.clone()],
+                };
+                let value = match (assignment.append, self.variables.get(name).map(|v| v.value.clone()), value) {
+                    (true, Some(Value::List(mut before)), Value::List(more)) => {
+                        before.extend(more);
+                        Value::List(before)
+                    }
+                    (_, _, value) => value,
+                };
+                self.set(name, value);
+                let mut joined = Word::default();
+                for word in &words {
+                    joined.push(word);
+                    joined.push_str(" ");
+                }
+                return joined;
+            }
+        };
+        if matches!(name, "PROMPT_COMMAND" | "BASH_ENV") {
+            if let Some(text) = scalar.as_known().filter(|_| name == "PROMPT_COMMAND").map(str::to_owned) {
+                self.deeper(|shell| shell.run_text(&text, watch));
+            }
+        } else if matches!(name, "PS0" | "PS1" | "PS2" | "PS4") {
+            self.prompt(&scalar.text().to_owned(), watch);
+        }
+        if let Some(subscript) = &assignment.target.subscript {
+            let key = self.subscript(subscript, source, watch);
+            self.assign_element(name, &key, scalar.clone());
+            return scalar;
+        }
+        if !lasting {
+            return scalar;
+        }
+        let value = if assignment.append {
+            let mut before = self.lookup(name).and_then(|all| all.words.into_iter().next()).unwrap_or_default();
+            before.push(&scalar);
+            before
+        } else {
+            scalar.clone()
+        };
+        // After an append the whole is what counts, also for whoever watches.
+        self.set(name, Value::Scalar(value.clone()));
+        value
+    }
+
+    fn assign_element(&mut self, name: &str, key: &Word, value: Word) {
+        if name == "BASH_CMDS" || name == "BASH_ALIASES" {
+            let text = value.text().to_owned();
+            if name == "BASH_CMDS" {
+                self.programs.insert(key.text().to_owned(), text);
+            } else {
+                self.aliases.insert(key.text().to_owned(), text);
+            }
+            return;
+        }
+        let name = self.referred(name);
+        let variable = self
+            .variables
+            .entry(name)
+            .or_insert(Variable { value: Value::List(Vec::new()), names_another: false });
+        match (&mut variable.value, key.text().parse::<usize>()) {
+            (Value::List(words), Ok(index)) if index < 4096 => {
+                if words.len() <= index {
+                    words.resize(index + 1, Word::default());
+                }
+                words[index] = value;
+            }
+            (Value::Map(map), _) => {
+                map.insert(key.text().to_owned(), value);
+            }
+            (other, _) => *other = Value::Map([(key.text().to_owned(), value)].into()),
+        }
+    }
+
+    fn array(&mut self, array: &ast::ArrayExpr, source: &str, watch: &mut dyn Watch) -> Value {
+        let keyed = array.elements.iter().any(|element| !matches!(element, ast::ArrayElem::Sequential(_)));
+        if !keyed {
+            let words: Vec<&ast::Word> = array.elements.iter().map(|element| &element.value().word).collect();
+            return Value::List(self.fields(words.into_iter(), source, watch));
+        }
+        let mut map = std::collections::BTreeMap::new();
+        for element in &array.elements {
+            let key = match element {
+                ast::ArrayElem::Sequential(_) => Word::known(map.len().to_string()),
+                ast::ArrayElem::Keyed { key, .. } | ast::ArrayElem::KeyedAppend { key, .. } => {
+                    self.subscript(key, source, watch)
+                }
+            };
+            let value = self.single(&element.value().word, source, watch);
+            map.insert(key.text().to_owned(), value);
+        }
+        let indexed: Option<Vec<usize>> = map.keys().map(|key| key.parse::<usize>().ok()).collect();
+        match indexed {
+            Some(indices) if indices.iter().all(|&index| index < 4096) => {
+                let mut list = vec![Word::default(); indices.iter().max().map_or(0, |&last| last + 1)];
+                for (key, value) in map {
+                    if let Ok(index) = key.parse::<usize>() {
+                        list[index] = value;
+                    }
+                }
+                Value::List(list)
+            }
+            _ => Value::Map(map),
+        }
+    }
+
+    /// `export`, `declare`, `local`, `readonly`, `typeset`.
+    pub(crate) fn declaration(
+        &mut self,
+        clause: &ast::DeclClause,
+        redirects: Vec<Redirect>,
+        source: &str,
+        input: &Input,
+        watch: &mut dyn Watch,
+    ) -> Word {
+        let mut argv = vec![Word::known(clause.variant.as_str())];
+        let mut made = self.assignments(&clause.assignments, false, source, watch);
+        let mut names_another = false;
+        for operand in &clause.operands {
+            match operand {
+                ast::DeclOperand::Flag(word) => {
+                    let flag = self.single(word, source, watch);
+                    names_another |= flag.text().starts_with('-') && flag.text().contains('n') && clause.variant.as_str() != "export";
+                    argv.push(flag);
+                }
+                ast::DeclOperand::Name(name) => argv.push(Word::known(name.name.as_str())),
+                ast::DeclOperand::Dynamic(word) => {
+                    let fields = self.fields(std::iter::once(word), source, watch);
+                    for field in &fields {
+                        if let Some((name, value)) = field.text().split_once('=') {
+                            self.set(name, Value::Scalar(field.with_text(value)));
+                            made.push((name.to_owned(), field.with_text(value)));
+                        }
+                    }
+                    argv.extend(fields);
+                }
+                ast::DeclOperand::Assignment(assignment) => {
+                    let name = assignment.target.name.as_str().to_owned();
+                    let value = self.assign(assignment, true, source, watch);
+                    if names_another {
+                        let variable = Variable { value: Value::Scalar(value.clone()), names_another: true };
+                        self.variables.insert(name.clone(), variable);
+                    }
+                    made.push((name, value));
+                }
+            }
+        }
+        let command = SimpleCommand { argv, assignments: made, redirects, ..self.blank(input) };
+        self.emit(command, watch);
+        Word::default()
+    }
+
+    /// Functions, aliases and scripts that this text has written itself.
+    fn user_defined(&mut self, argv: &[Word], input: &Input, watch: &mut dyn Watch) -> Option<Word> {
+        let name = argv[0].as_known()?.to_owned();
+        let rest = argv[1..].to_vec();
+        if let Some(function) = self.functions.get_mut(&name) {
+            function.called = true;
+            let body = function.body.clone();
+            if self.calls.contains(&name) {
+                if self.concurrent > 0 {
+                    self.doubt(Doubt::SelfReplication);
+                }
+                return Some(Word::unknown(None));
+            }
+            self.calls.push(name);
+            let before = std::mem::replace(&mut self.positional, rest);
+            let output = self.deeper(|shell| shell.run_text_with(&body, input, watch));
+            self.positional = before;
+            self.calls.pop();
+            return Some(output);
+        }
+        if let Some(alias) = self.aliases.get(&name) {
+            let text = format!("{alias} \"$@\"");
+            let before = std::mem::replace(&mut self.positional, rest);
+            let hidden = self.aliases.remove(&name);
+            let output = self.deeper(|shell| shell.run_text_with(&text, input, watch));
+            self.positional = before;
+            self.aliases.extend(hidden.map(|alias| (name, alias)));
+            return Some(output);
+        }
+        None
+    }
+
+    /// What a builtin, or a program that copies files, does to the shell's state. `Some` output when the
+    /// builtin ran something.
+    fn effects(&mut self, argv: &[Word], input: &Input, watch: &mut dyn Watch) -> Option<Word> {
+        let name = argv.first()?.as_known()?;
+        let rest = &argv[1..];
+        match name {
+            "eval" => {
+                let text = joined(rest);
+                return text.as_known().map(str::to_owned).map(|text| {
+                    self.deeper(|shell| shell.run_text_with(&text, input, watch))
+                });
+            }
+            "source" | "." => {
+                let path = rest.first()?.as_known()?;
+                if let Some(FileContent::Text(text)) = self.file(path) {
+                    let text = text.as_known()?.to_owned();
+                    return Some(self.deeper(|shell| shell.run_text_with(&text, input, watch)));
+                }
+            }
+            "trap" => {
+                let action = rest.iter().find(|word| !word.text().starts_with('-') || word.text() == "-")?;
+                let text = action.as_known().filter(|_| rest.len() > 1)?.to_owned();
+                if text != "-" && !text.is_empty() {
+                    return Some(self.deeper(|shell| shell.run_text_with(&text, input, watch)));
+                }
+            }
+            "alias" => {
+                for word in rest {
+                    if let Some((name, value)) = word.text().split_once('=') {
+                        self.aliases.insert(name.to_owned(), value.to_owned());
+                    }
+                }
+            }
+            "hash" if rest.len() >= 3 && rest[0].text() == "-p" => {
+                self.programs.insert(rest[2].text().to_owned(), rest[1].text().to_owned());
+            }
+            "set" => self.set_positional(rest),
+            "shift" => {
+                let count = rest.first().and_then(|word| word.text().parse().ok()).unwrap_or(1);
+                self.positional.drain(..self.positional.len().min(count));
+            }
+            "cd" | "pushd" | "popd" => self.change_directory(name, rest),
+            "unset" => {
+                for word in rest {
+                    self.variables.remove(word.text());
+                    self.functions.remove(word.text());
+                }
+            }
+            "read" | "mapfile" | "readarray" => self.read(name, rest, input),
+            "printf" if rest.first().is_some_and(|word| word.text() == "-v") && rest.len() > 2 => {
+                let value = output::printf(&rest[2..]).map_or_else(|| Word::unknown(None), Word::known);
+                self.set(&rest[1].text().to_owned(), Value::Scalar(value));
+            }
+            "let" => {
+                for word in rest {
+                    if let Some((name, _)) = word.text().split_once('=') {
+                        self.prompt(&word.text().to_owned(), watch);
+                        self.set(name, Value::Scalar(Word::unknown(None)));
+                    }
+                }
+            }
+            "cp" | "mv" | "ln" | "install" | "link" => self.copy(rest),
+            "tee" => {
+                if let Some(text) = input.text().cloned() {
+                    for path in rest.iter().filter_map(Word::as_known).filter(|path| !path.starts_with('-')) {
+                        self.write_file(path, FileContent::Text(text.clone()));
+                    }
+                }
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn set_positional(&mut self, rest: &[Word]) {
+        match rest.iter().position(|word| word.text() == "--") {
+            Some(at) => self.positional = rest[at + 1..].to_vec(),
+            None => {
+                let start = rest.iter().position(|word| !word.text().starts_with(['-', '+']));
+                if let Some(at) = start.filter(|&at| at == 0 || !rest[at - 1].text().ends_with('o')) {
+                    self.positional = rest[at..].to_vec();
+                }
+            }
+        }
+    }
+
+    fn change_directory(&mut self, name: &str, rest: &[Word]) {
+        let target = rest.iter().find(|word| !matches!(word.text(), "-P" | "-L" | "-e" | "--" | "-n"));
+        let next = match (name, target.map(Word::as_known)) {
+            ("cd", None) => Some(self.surroundings.home.clone()),
+            (_, Some(Some(path))) if path != "-" && !path.starts_with('+') => self.resolve(path),
+            _ => None,
+        };
+        self.directory = next;
+    }
+
+    fn read(&mut self, name: &str, rest: &[Word], input: &Input) {
+        let mut names = Vec::new();
+        let mut array = name != "read";
+        let mut skip = false;
+        for word in rest {
+            let text = word.text();
+            if skip {
+                skip = false;
+            } else if let Some(flags) = text.strip_prefix('-') {
+                array |= flags.contains('a');
+                skip = flags.ends_with(['d', 'n', 'N', 'p', 't', 'u', 'i', 'c', 'C', 'O', 's']) && !flags.ends_with('s');
+            } else {
+                names.push(text.to_owned());
+            }
+        }
+        if names.is_empty() {
+            names.push(if name == "read" { "REPLY" } else { "MAPFILE" }.to_owned());
+        }
+        let source = match input {
+            Input::Pipe { from, .. } => Some(Source::Commands(from.clone())),
+            _ => None,
+        };
+        let Some(text) = input.text().and_then(Word::as_known) else {
+            for name in names {
+                let mut word = Word::unknown(Some(Source::Variable(name.clone())));
+                word.add_sources(source.as_slice());
+                self.set(&name, Value::Scalar(word));
+            }
+            return;
+        };
+        let separators = self.separators();
+        if array {
+            let lines: Vec<Word> = if name == "read" {
+                let first = text.lines().next().unwrap_or_default();
+                first.split(|c| separators.contains(c)).filter(|part| !part.is_empty()).map(Word::known).collect()
+            } else {
+                text.lines().map(Word::known).collect()
+            };
+            self.set(&names[0], Value::List(lines));
+            return;
+        }
+        let mut line = text.lines().next().unwrap_or_default().trim_matches(|c| separators.contains(c));
+        for (at, name) in names.iter().enumerate() {
+            let (field, next) = if at + 1 == names.len() {
+                (line, "")
+            } else {
+                line.split_once(|c| separators.contains(c)).unwrap_or((line, ""))
+            };
+            line = next.trim_start_matches(|c| separators.contains(c));
+            self.set(name, Value::Scalar(Word::known(field)));
+        }
+    }
+
+    /// Copies, moves and links: the new name stands for the old content.
+    fn copy(&mut self, rest: &[Word]) {
+        let operands: Vec<&str> =
+            rest.iter().filter_map(Word::as_known).filter(|text| !text.starts_with('-')).collect();
+        let [from, to] = operands.as_slice() else { return };
+        let content = match self.file(from) {
+            Some(content) => Some(content.clone()),
+            None => self.resolve(from).map(FileContent::Same),
+        };
+        if let Some(content) = content {
+            let name = from.rsplit('/').next().unwrap_or(from);
+            self.write_file(&format!("{to}/{name}"), content.clone());
+            self.write_file(to, content);
+        }
+    }
+}
+
+/// The command without `command`, `builtin` and their options.
+fn plain(argv: &[Word]) -> &[Word] {
+    let mut argv = argv;
+    while let [first, rest @ ..] = argv {
+        match first.as_known() {
+            Some("command" | "builtin") => {
+                let options = rest.iter().take_while(|word| matches!(word.text(), "-p" | "--")).count();
+                if rest[options..].first().is_some_and(|word| matches!(word.text(), "-v" | "-V")) {
+                    return argv;
+                }
+                argv = &rest[options..];
+            }
+            _ => return argv,
+        }
+    }
+    argv
+}
+
+/// The words of `eval`, joined as it joins them.
+fn joined(words: &[Word]) -> Word {
+    let mut text = Word::default();
+    for (at, word) in words.iter().enumerate() {
+        if at > 0 {
+            text.push_str(" ");
+        }
+        text.push(word);
+    }
+    text
+}

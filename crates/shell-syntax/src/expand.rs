@@ -1,0 +1,415 @@
+//! From a word as written to the fields that a command gets.
+
+use shuck_ast as ast;
+
+use crate::brace::{self, Piece};
+use crate::shell::normalise;
+use crate::{HOLE, Shell, Source, Watch, Word};
+
+/// A part of a word in the order of writing.
+#[derive(Clone, Debug)]
+pub(crate) enum Atom<'a> {
+    /// Text with the quotes already taken off.
+    Text { text: String, quoted: bool },
+    /// An expansion.
+    Part { part: &'a ast::WordPartNode, quoted: bool },
+}
+
+/// What an expansion gives: several fields for `"$@"` and its kind.
+#[derive(Debug, Default)]
+pub(crate) struct Expansion {
+    pub words: Vec<Word>,
+    /// Each word is a field of its own, even within double quotes.
+    pub separate: bool,
+}
+
+impl From<Word> for Expansion {
+    fn from(word: Word) -> Self {
+        Self { words: vec![word], separate: false }
+    }
+}
+
+/// Collects fields while the parts of one word are gone through.
+#[derive(Default)]
+struct Fields {
+    done: Vec<Word>,
+    current: Word,
+    open: bool,
+}
+
+impl Fields {
+    fn literal(&mut self, text: &str, quoted: bool) {
+        self.current.push_str(text);
+        self.open |= quoted || !text.is_empty();
+        if !quoted && text.contains(['*', '?', '[']) {
+            self.current.mark_glob();
+        }
+    }
+
+    fn close(&mut self) {
+        if self.open {
+            self.done.push(std::mem::take(&mut self.current));
+            self.open = false;
+        }
+    }
+
+    fn whole(&mut self, word: &Word) {
+        self.current.push(word);
+        self.open = true;
+    }
+
+    /// An unquoted expansion: split at separators, patterns in it are patterns.
+    fn split(&mut self, word: &Word, separators: &str) {
+        let text = word.text();
+        if text.is_empty() {
+            return;
+        }
+        if text.starts_with(|c| separators.contains(c)) {
+            self.close();
+        }
+        let mut first = true;
+        for field in text.split(|c| separators.contains(c)).filter(|field| !field.is_empty()) {
+            if !first {
+                self.close();
+            }
+            first = false;
+            let mut part = word.with_text(field);
+            if field.contains(['*', '?', '[']) {
+                part.mark_glob();
+            }
+            self.whole(&part);
+        }
+        if text.ends_with(|c| separators.contains(c)) {
+            self.close();
+        }
+    }
+}
+
+impl Shell {
+    /// All fields that the words stand for.
+    pub(crate) fn fields<'a>(
+        &mut self,
+        words: impl Iterator<Item = &'a ast::Word>,
+        source: &str,
+        watch: &mut dyn Watch,
+    ) -> Vec<Word> {
+        let mut fields = Vec::new();
+        for word in words {
+            let atoms = atoms(word, source);
+            for atoms in braces(word, atoms) {
+                fields.extend(self.evaluate(&atoms, source, watch));
+            }
+        }
+        fields
+    }
+
+    /// A word where no splitting happens: the value of an assignment, the target of a redirection.
+    pub(crate) fn single(&mut self, word: &ast::Word, source: &str, watch: &mut dyn Watch) -> Word {
+        let atoms = atoms(word, source);
+        self.single_atoms(&atoms, source, watch)
+    }
+
+    fn single_atoms(&mut self, atoms: &[Atom<'_>], source: &str, watch: &mut dyn Watch) -> Word {
+        let mut result = Word::default();
+        for (at, atom) in atoms.iter().enumerate() {
+            match atom {
+                Atom::Text { text, quoted: false } if at == 0 => result.push_str(&self.tilde(text)),
+                Atom::Text { text, .. } => result.push_str(text),
+                Atom::Part { part, quoted } => {
+                    let expansion = self.part(part, *quoted, source, watch);
+                    for (at, word) in expansion.words.iter().enumerate() {
+                        if at > 0 {
+                            result.push_str(" ");
+                        }
+                        result.push(word);
+                    }
+                }
+            }
+        }
+        result
+    }
+
+    fn evaluate(&mut self, atoms: &[Atom<'_>], source: &str, watch: &mut dyn Watch) -> Vec<Word> {
+        let mut fields = Fields::default();
+        for (at, atom) in atoms.iter().enumerate() {
+            match atom {
+                Atom::Text { text, quoted: false } if at == 0 && text.starts_with('~') => {
+                    fields.literal(&self.tilde(text), false);
+                }
+                Atom::Text { text, quoted } => fields.literal(text, *quoted),
+                Atom::Part { part, quoted } => {
+                    let expansion = self.part(part, *quoted, source, watch);
+                    self.join(&mut fields, &expansion, *quoted);
+                }
+            }
+        }
+        fields.close();
+        fields.done
+    }
+
+    fn join(&self, fields: &mut Fields, expansion: &Expansion, quoted: bool) {
+        let separators = self.separators();
+        for (at, word) in expansion.words.iter().enumerate() {
+            if at > 0 && (expansion.separate || !quoted) {
+                fields.close();
+            } else if at > 0 {
+                fields.literal(&separators.chars().next().map(String::from).unwrap_or_default(), true);
+            }
+            if quoted {
+                fields.whole(word);
+            } else {
+                fields.split(word, &separators);
+            }
+        }
+        if quoted && !expansion.separate {
+            fields.open = true;
+        }
+    }
+
+    pub(crate) fn separators(&self) -> String {
+        match self.lookup("IFS").and_then(|expansion| expansion.words.into_iter().next()) {
+            Some(word) if !word.is_unknown() => word.text().to_owned(),
+            _ => " \t\n".to_owned(),
+        }
+    }
+
+    fn tilde(&self, text: &str) -> String {
+        let (name, rest) = text.split_once('/').map_or((text, None), |(name, rest)| (name, Some(rest)));
+        let home = match name {
+            "~" => self.surroundings.home.clone(),
+            "~+" => self.directory.clone().unwrap_or_else(|| HOLE.to_string()),
+            "~-" => HOLE.to_string(),
+            "~root" => "/root".to_owned(),
+            name if name == format!("~{}", self.surroundings.user) => self.surroundings.home.clone(),
+            name if name.len() > 1 && name.starts_with('~') && name[1..].chars().all(|c| c.is_alphanumeric() || "-_.".contains(c)) => {
+                format!("/home/{}", &name[1..])
+            }
+            _ => return text.to_owned(),
+        };
+        match rest {
+            Some(rest) => format!("{}/{rest}", home.trim_end_matches('/')),
+            None => home,
+        }
+    }
+
+    /// One expansion. Commands within it are run on the way.
+    pub(crate) fn part(
+        &mut self,
+        part: &ast::WordPartNode,
+        quoted: bool,
+        source: &str,
+        watch: &mut dyn Watch,
+    ) -> Expansion {
+        use ast::WordPart as Part;
+        match &part.kind {
+            Part::Literal(text) => Word::known(text.as_str(source, part.span)).into(),
+            Part::SingleQuoted { value, .. } => Word::known(value.slice(source)).into(),
+            Part::DoubleQuoted { parts, .. } => {
+                let mut atoms = Vec::new();
+                quoted_atoms(parts, source, &mut atoms);
+                self.single_atoms(&atoms, source, watch).into()
+            }
+            Part::Variable(name) => self.value_of(name.as_str()),
+            Part::CommandSubstitution { body, syntax } => {
+                self.substitution(body, *syntax, part.span, source, watch).into()
+            }
+            Part::ProcessSubstitution { body, .. } => self.process_substitution(body, source, watch).into(),
+            Part::ArithmeticExpansion { expression, expression_ast, expression_word_ast, .. } => {
+                let value = expression_ast.as_deref().and_then(|node| self.arithmetic(node, source, watch));
+                if value.is_none() {
+                    self.single(expression_word_ast, source, watch);
+                }
+                let _ = expression;
+                value.map_or_else(|| Word::unknown(None), |number| Word::known(number.to_string())).into()
+            }
+            Part::Parameter(parameter) => self.parameter(parameter, quoted, source, watch),
+            Part::ParameterExpansion { reference, operator, operand_word_ast, colon_variant, .. } => {
+                let operation = crate::parameter::Operation {
+                    operator,
+                    operand: operand_word_ast.as_deref(),
+                    colon: *colon_variant,
+                };
+                self.operation(reference, &operation, source, watch)
+            }
+            Part::ArrayAccess(reference) => self.access(reference, source, watch),
+            Part::Length(reference) | Part::ArrayLength(reference) => self.length(reference, source, watch),
+            Part::IndirectExpansion { reference, .. } => self.indirect(reference, source, watch),
+            Part::Transformation { reference, operator } => {
+                self.transformation(reference, *operator, source, watch)
+            }
+            Part::Substring { reference, offset_ast, length_ast, .. }
+            | Part::ArraySlice { reference, offset_ast, length_ast, .. } => {
+                self.slice(reference, (offset_ast.as_deref(), length_ast.as_deref()), source, watch)
+            }
+            Part::ArrayIndices(_) | Part::PrefixMatch { .. } | Part::ZshQualifiedGlob(_) => {
+                Word::unknown(None).into()
+            }
+        }
+    }
+
+    fn substitution(
+        &mut self,
+        body: &ast::StmtSeq,
+        syntax: ast::CommandSubstitutionSyntax,
+        span: ast::Span,
+        source: &str,
+        watch: &mut dyn Watch,
+    ) -> Word {
+        let from = self.commands.len();
+        let output = match syntax {
+            ast::CommandSubstitutionSyntax::DollarParen => {
+                self.in_subshell(|shell| shell.sequence(body, source, &crate::Input::Inherited, watch))
+            }
+            // The first parser leaves backticks within backticks as text, so the inside is read again.
+            ast::CommandSubstitutionSyntax::Backtick => {
+                let inside = span.slice(source).trim_matches('`');
+                let inside = unescape_backticks(inside);
+                self.in_subshell(|shell| shell.deeper(|shell| shell.run_text(&inside, watch)))
+            }
+        };
+        let mut output = output.with_text(output.text().trim_end_matches('\n'));
+        output.add_sources(&[Source::Commands(from..self.commands.len())]);
+        output
+    }
+
+    fn process_substitution(&mut self, body: &ast::StmtSeq, source: &str, watch: &mut dyn Watch) -> Word {
+        let from = self.commands.len();
+        let output = self.in_subshell(|shell| shell.sequence(body, source, &crate::Input::Inherited, watch));
+        let path = format!("/dev/fd/cofferdam-{from}");
+        let mut word = Word::known(path.clone());
+        word.add_sources(&[Source::Commands(from..self.commands.len())]);
+        self.files.insert(normalise("/", &path), crate::FileContent::Text(output));
+        word
+    }
+
+    pub(crate) fn in_subshell(&mut self, inner: impl FnOnce(&mut Self) -> Word) -> Word {
+        let variables = self.variables.clone();
+        let positional = self.positional.clone();
+        let directory = self.directory.clone();
+        let output = inner(self);
+        self.variables = variables;
+        self.positional = positional;
+        self.directory = directory;
+        output
+    }
+}
+
+fn unescape_backticks(inside: &str) -> String {
+    let mut text = String::with_capacity(inside.len());
+    let mut rest = inside.chars().peekable();
+    while let Some(character) = rest.next() {
+        match (character, rest.peek()) {
+            ('\\', Some('`' | '\\' | '$')) => text.extend(rest.next()),
+            _ => text.push(character),
+        }
+    }
+    text
+}
+
+fn atoms<'a>(word: &'a ast::Word, source: &str) -> Vec<Atom<'a>> {
+    let mut atoms = Vec::with_capacity(word.parts.len());
+    for part in &word.parts {
+        match &part.kind {
+            ast::WordPart::Literal(text) => unquoted_text(text.as_str(source, part.span), &mut atoms),
+            ast::WordPart::SingleQuoted { value, .. } => {
+                atoms.push(Atom::Text { text: value.slice(source).to_owned(), quoted: true });
+            }
+            ast::WordPart::DoubleQuoted { parts, .. } => {
+                atoms.push(Atom::Text { text: String::new(), quoted: true });
+                quoted_atoms(parts, source, &mut atoms);
+            }
+            _ => atoms.push(Atom::Part { part, quoted: false }),
+        }
+    }
+    if let [Atom::Text { quoted: true, .. }, Atom::Part { part, quoted: true }] = atoms.as_slice()
+        && is_list(&part.kind)
+    {
+        atoms.remove(0);
+    }
+    atoms
+}
+
+/// `"$@"` alone is no field at all when there are no arguments, so it must not look like an empty string.
+fn is_list(part: &ast::WordPart) -> bool {
+    match part {
+        ast::WordPart::Variable(name) => name.as_str() == "@",
+        ast::WordPart::Parameter(_) | ast::WordPart::ArrayAccess(_) => true,
+        _ => false,
+    }
+}
+
+fn quoted_atoms<'a>(parts: &'a [ast::WordPartNode], source: &str, atoms: &mut Vec<Atom<'a>>) {
+    for part in parts {
+        match &part.kind {
+            ast::WordPart::Literal(text) => {
+                atoms.push(Atom::Text { text: text.as_str(source, part.span).to_owned(), quoted: true });
+            }
+            _ => atoms.push(Atom::Part { part, quoted: true }),
+        }
+    }
+}
+
+/// Takes the backslashes off; an escaped character is a quoted one.
+fn unquoted_text(text: &str, atoms: &mut Vec<Atom<'_>>) {
+    if !text.contains('\\') {
+        atoms.push(Atom::Text { text: text.to_owned(), quoted: false });
+        return;
+    }
+    let mut plain = String::new();
+    let mut rest = text.chars();
+    while let Some(character) = rest.next() {
+        if character != '\\' {
+            plain.push(character);
+            continue;
+        }
+        if !plain.is_empty() {
+            atoms.push(Atom::Text { text: std::mem::take(&mut plain), quoted: false });
+        }
+        match rest.next() {
+            Some('\n') => {}
+            Some(escaped) => atoms.push(Atom::Text { text: escaped.to_string(), quoted: true }),
+            None => atoms.push(Atom::Text { text: "\\".to_owned(), quoted: true }),
+        }
+    }
+    if !plain.is_empty() {
+        atoms.push(Atom::Text { text: plain, quoted: false });
+    }
+}
+
+fn braces<'a>(word: &ast::Word, atoms: Vec<Atom<'a>>) -> Vec<Vec<Atom<'a>>> {
+    let braces: usize = atoms
+        .iter()
+        .map(|atom| match atom {
+            Atom::Text { text, quoted: false } => text.matches('{').count(),
+            _ => 0,
+        })
+        .sum();
+    if braces == 0 || (!word.has_active_brace_expansion() && word.parts.len() < 2) {
+        return vec![atoms];
+    }
+    if braces > 40 {
+        return vec![vec![Atom::Text { text: HOLE.to_string(), quoted: true }]];
+    }
+    let mut pieces = Vec::new();
+    for atom in atoms {
+        match atom {
+            Atom::Text { text, quoted: false } => pieces.extend(text.chars().map(Piece::Character)),
+            atom => pieces.push(Piece::Opaque(atom)),
+        }
+    }
+    brace::expand(&pieces).into_iter().map(gather).collect()
+}
+
+fn gather(pieces: Vec<Piece<Atom<'_>>>) -> Vec<Atom<'_>> {
+    let mut atoms: Vec<Atom<'_>> = Vec::new();
+    for piece in pieces {
+        match (piece, atoms.last_mut()) {
+            (Piece::Character(character), Some(Atom::Text { text, quoted: false })) => text.push(character),
+            (Piece::Character(character), _) => {
+                atoms.push(Atom::Text { text: character.to_string(), quoted: false });
+            }
+            (Piece::Opaque(atom), _) => atoms.push(atom),
+        }
+    }
+    atoms
+}

@@ -1,0 +1,48 @@
+//! Shell text understood as a shell would understand it, without running anything.
+//!
+//! A text is parsed by two parsers that share no code ([`Doubt::Disagreement`] when they differ), and then
+//! walked in the order of execution: assignments, expansions, functions, aliases, `eval`, `cd` and files that
+//! the text itself writes are followed, so that every simple command arrives at the [`Watch`] with its words
+//! as the program would see them. What cannot be known before it runs is a hole in a word, never a guess.
+//!
+//! Pure: nothing here reads a file, an environment or a clock. It is a reader of intentions, not a boundary:
+//! what a text does when it runs is decided by the machine it runs on.
+
+mod brace;
+mod builtin;
+mod doubt;
+mod expand;
+mod output;
+mod parameter;
+mod pattern;
+mod run;
+mod scan;
+mod second;
+mod shell;
+mod word;
+
+pub use doubt::Doubt;
+pub use scan::{LONGEST, misleading};
+pub use shell::{FileContent, Input, Redirect, RedirectKind, Shell, SimpleCommand, Surroundings, Watch};
+pub use word::{HOLE, Source, Word};
+
+/// Everything that a text would run, with what stayed in doubt.
+#[derive(Clone, Debug, Default)]
+pub struct Parsed {
+    pub commands: Vec<SimpleCommand>,
+    pub doubts: Vec<Doubt>,
+}
+
+/// Reads a whole text without a watcher: the commands in the order of execution.
+pub fn parse(text: &str, surroundings: Surroundings) -> Parsed {
+    struct Nobody;
+    impl Watch for Nobody {
+        fn command(&mut self, _: &mut Shell, _: usize) {}
+    }
+    let mut shell = Shell::new(surroundings);
+    shell.run_text(text, &mut Nobody);
+    shell.finish(&mut Nobody)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,465 @@
+//! The walk through a text in the order of execution.
+
+use std::rc::Rc;
+
+use shuck_ast as ast;
+use shuck_parser::parser::{ParseStatus, Parser};
+
+use crate::shell::{Function, Value, Variable};
+use crate::{Doubt, FileContent, Input, Redirect, RedirectKind, Shell, SimpleCommand, Source, Watch, Word};
+use crate::{scan, second};
+
+/// A loop over more words than this is followed for the first ones, and once more with an unknown word.
+const MOST_ROUNDS: usize = 16;
+
+impl Shell {
+    /// Runs a text in this shell and gives what it would print, as far as that is known.
+    pub fn run_text(&mut self, text: &str, watch: &mut dyn Watch) -> Word {
+        self.run_text_with(text, &Input::Inherited, watch)
+    }
+
+    /// Runs a text in a shell of its own: nothing it sets comes back, except files that it writes.
+    pub fn run_child(
+        &mut self,
+        text: &str,
+        positional: Vec<Word>,
+        input: &Input,
+        watch: &mut dyn Watch,
+    ) -> Word {
+        self.in_subshell(|shell| {
+            shell.positional = positional;
+            shell.deeper(|shell| shell.run_text_with(text, input, watch))
+        })
+    }
+
+    /// Runs the text of `sh -c`: the first word after it is `$0`, the others are the arguments.
+    pub fn run_command_string(&mut self, text: &str, words: &[Word], input: &Input, watch: &mut dyn Watch) -> Word {
+        let Some((name, arguments)) = words.split_first() else {
+            return self.run_child(text, Vec::new(), input, watch);
+        };
+        let before = std::mem::replace(&mut self.name, name.clone());
+        let output = self.run_child(text, arguments.to_vec(), input, watch);
+        self.name = before;
+        output
+    }
+
+    pub(crate) fn run_text_with(&mut self, text: &str, input: &Input, watch: &mut dyn Watch) -> Word {
+        if let Err(doubt) = scan::admit(text) {
+            self.doubt(doubt);
+            return Word::unknown(None);
+        }
+        let parsed = Parser::new(text).parse();
+        if parsed.status != ParseStatus::Clean {
+            self.doubt(Doubt::Rejected);
+        } else if !second::agrees(text, &parsed.file) {
+            self.doubt(Doubt::Disagreement);
+        }
+        self.sequence(&parsed.file.body, text, input, watch)
+    }
+
+    pub(crate) fn sequence(
+        &mut self,
+        sequence: &ast::StmtSeq,
+        source: &str,
+        input: &Input,
+        watch: &mut dyn Watch,
+    ) -> Word {
+        let mut output = Word::default();
+        for statement in &sequence.stmts {
+            let printed = self.deeper(|shell| shell.statement(statement, source, input, watch));
+            if output.text().len() < scan::LONGEST {
+                output.push(&printed);
+            }
+        }
+        output
+    }
+
+    fn maybe<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
+        self.conditional += 1;
+        let result = inner(self);
+        self.conditional -= 1;
+        result
+    }
+
+    fn concurrently<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
+        self.concurrent += 1;
+        let result = inner(self);
+        self.concurrent -= 1;
+        result
+    }
+
+    fn statement(&mut self, statement: &ast::Stmt, source: &str, input: &Input, watch: &mut dyn Watch) -> Word {
+        let background = matches!(statement.terminator, Some(ast::StmtTerminator::Background(_)));
+        if background {
+            self.concurrently(|shell| shell.redirected(statement, source, input, watch))
+        } else {
+            self.redirected(statement, source, input, watch)
+        }
+    }
+
+    /// Opens the files of a statement, runs it, and keeps what it printed where it went.
+    fn redirected(&mut self, statement: &ast::Stmt, source: &str, input: &Input, watch: &mut dyn Watch) -> Word {
+        let (redirects, own_input) = self.redirects(&statement.redirects, source, watch);
+        let input = own_input.as_ref().unwrap_or(input);
+        let target = redirects
+            .iter()
+            .rev()
+            .find(|redirect| {
+                matches!(redirect.kind, RedirectKind::Write | RedirectKind::Append)
+                    && matches!(redirect.descriptor, None | Some(1))
+            })
+            .map(|redirect| (redirect.target.clone(), redirect.kind));
+        let output = self.command(&statement.command, redirects, source, input, watch);
+        let Some((target, kind)) = target else { return output };
+        if let Some(path) = target.as_known() {
+            let before = match (kind, self.file(path)) {
+                (RedirectKind::Append, Some(FileContent::Text(before))) => before.clone(),
+                _ => Word::default(),
+            };
+            let mut content = before;
+            content.push(&output);
+            self.write_file(path, FileContent::Text(content));
+        }
+        Word::default()
+    }
+
+    fn redirects(
+        &mut self,
+        redirects: &[ast::Redirect],
+        source: &str,
+        watch: &mut dyn Watch,
+    ) -> (Vec<Redirect>, Option<Input>) {
+        use ast::RedirectKind as Kind;
+        let mut opened = Vec::new();
+        let mut input = None;
+        for redirect in redirects {
+            if let Some(heredoc) = redirect.heredoc() {
+                let text = self.heredoc(heredoc, source, watch);
+                if matches!(redirect.fd, None | Some(0)) {
+                    input = Some(Input::Text(text));
+                }
+                continue;
+            }
+            let Some(word) = redirect.word_target() else { continue };
+            let target = self.single(word, source, watch);
+            let kind = match redirect.kind {
+                Kind::Output | Kind::Clobber | Kind::OutputBoth => RedirectKind::Write,
+                Kind::Append => RedirectKind::Append,
+                Kind::Input => RedirectKind::Read,
+                Kind::ReadWrite => RedirectKind::ReadWrite,
+                Kind::DupOutput if !target.text().chars().all(|c| c.is_ascii_digit() || c == '-') => {
+                    RedirectKind::Write
+                }
+                Kind::DupOutput | Kind::DupInput => RedirectKind::Duplicate,
+                Kind::HereString => {
+                    let mut text = target;
+                    text.push_str("\n");
+                    input = Some(Input::Text(text));
+                    continue;
+                }
+                Kind::HereDoc | Kind::HereDocStrip => continue,
+            };
+            if kind == RedirectKind::Read && matches!(redirect.fd, None | Some(0)) {
+                input = Some(self.input_file(&target));
+            }
+            opened.push(Redirect { descriptor: redirect.fd, kind, target });
+        }
+        (opened, input)
+    }
+
+    fn input_file(&self, target: &Word) -> Input {
+        let content = target.as_known().and_then(|path| self.file(path));
+        match content {
+            Some(FileContent::Text(text)) => {
+                let mut text = text.clone();
+                text.add_sources(target.sources());
+                Input::Text(text)
+            }
+            _ => Input::File(target.clone()),
+        }
+    }
+
+    fn heredoc(&mut self, heredoc: &ast::Heredoc, source: &str, watch: &mut dyn Watch) -> Word {
+        let mut text = Word::default();
+        for part in &heredoc.body.parts {
+            let kind = match &part.kind {
+                ast::HeredocBodyPart::Literal(literal) => {
+                    text.push_str(literal.as_str(source, part.span));
+                    continue;
+                }
+                ast::HeredocBodyPart::Variable(name) => ast::WordPart::Variable(name.clone()),
+                ast::HeredocBodyPart::CommandSubstitution { body, syntax } => {
+                    ast::WordPart::CommandSubstitution { body: body.clone(), syntax: *syntax }
+                }
+                ast::HeredocBodyPart::ArithmeticExpansion {
+                    expression,
+                    expression_ast,
+                    expression_word_ast,
+                    syntax,
+                } => ast::WordPart::ArithmeticExpansion {
+                    expression: expression.clone(),
+                    expression_ast: expression_ast.clone(),
+                    expression_word_ast: expression_word_ast.clone(),
+                    syntax: *syntax,
+                },
+                ast::HeredocBodyPart::Parameter(parameter) => ast::WordPart::Parameter(parameter.clone()),
+            };
+            let node = ast::WordPartNode::new(kind, part.span);
+            for word in self.part(&node, true, source, watch).words {
+                text.push(&word);
+            }
+        }
+        text
+    }
+
+    fn command(
+        &mut self,
+        command: &ast::Command,
+        redirects: Vec<Redirect>,
+        source: &str,
+        input: &Input,
+        watch: &mut dyn Watch,
+    ) -> Word {
+        match command {
+            ast::Command::Simple(simple) => self.simple(simple, redirects, source, input, watch),
+            ast::Command::Builtin(builtin) => {
+                let (name, operand, rest) = match builtin {
+                    ast::BuiltinCommand::Break(command) => ("break", &command.depth, &command.extra_args),
+                    ast::BuiltinCommand::Continue(command) => ("continue", &command.depth, &command.extra_args),
+                    ast::BuiltinCommand::Return(command) => ("return", &command.code, &command.extra_args),
+                    ast::BuiltinCommand::Exit(command) => ("exit", &command.code, &command.extra_args),
+                };
+                let mut argv = vec![Word::known(name)];
+                argv.extend(self.fields(operand.iter().chain(rest), source, watch));
+                self.emit(SimpleCommand { argv, redirects, ..self.blank(input) }, watch);
+                Word::default()
+            }
+            ast::Command::Decl(clause) => self.declaration(clause, redirects, source, input, watch),
+            ast::Command::Binary(binary) => {
+                if !redirects.is_empty() {
+                    self.emit(SimpleCommand { redirects, ..self.blank(input) }, watch);
+                }
+                self.binary(binary, source, input, watch)
+            }
+            ast::Command::Compound(compound) => {
+                if !redirects.is_empty() {
+                    self.emit(SimpleCommand { redirects, ..self.blank(input) }, watch);
+                }
+                self.compound(compound, source, input, watch)
+            }
+            ast::Command::Function(function) => {
+                let body: Rc<str> = function.body.span.slice(source).into();
+                for name in function.header.static_names() {
+                    let function = Function { body: Rc::clone(&body), called: false };
+                    self.functions.insert(name.as_str().to_owned(), function);
+                }
+                Word::default()
+            }
+            ast::Command::AnonymousFunction(function) => {
+                self.statement(&function.body, source, input, watch)
+            }
+        }
+    }
+
+    pub(crate) fn blank(&self, input: &Input) -> SimpleCommand {
+        SimpleCommand { input: input.clone(), directory: self.directory.clone(), ..SimpleCommand::default() }
+    }
+
+    /// Records a command and tells the watcher.
+    pub(crate) fn emit(&mut self, command: SimpleCommand, watch: &mut dyn Watch) -> usize {
+        let index = self.commands.len();
+        self.commands.push(command);
+        watch.command(self, index);
+        index
+    }
+
+    fn binary(&mut self, binary: &ast::BinaryCommand, source: &str, input: &Input, watch: &mut dyn Watch) -> Word {
+        match binary.op {
+            ast::BinaryOp::And | ast::BinaryOp::Or => {
+                let mut output = self.deeper(|shell| shell.statement(&binary.left, source, input, watch));
+                let right =
+                    self.maybe(|shell| shell.deeper(|shell| shell.statement(&binary.right, source, input, watch)));
+                output.push(&right);
+                output
+            }
+            ast::BinaryOp::Pipe | ast::BinaryOp::PipeAll => self.concurrently(|shell| {
+                let from = shell.commands.len();
+                let output = shell.in_subshell(|shell| {
+                    shell.deeper(|shell| shell.statement(&binary.left, source, input, watch))
+                });
+                let from = from..shell.commands.len();
+                for command in &mut shell.commands[from.clone()] {
+                    command.piped = true;
+                }
+                let input = Input::Pipe { from, output };
+                shell.in_subshell(|shell| {
+                    shell.deeper(|shell| shell.statement(&binary.right, source, &input, watch))
+                })
+            }),
+        }
+    }
+
+    fn compound(
+        &mut self,
+        compound: &ast::CompoundCommand,
+        source: &str,
+        input: &Input,
+        watch: &mut dyn Watch,
+    ) -> Word {
+        use ast::CompoundCommand as Compound;
+        match compound {
+            Compound::If(clause) => {
+                self.sequence(&clause.condition, source, input, watch);
+                self.maybe(|shell| {
+                    let mut output = shell.sequence(&clause.then_branch, source, input, watch);
+                    for (condition, branch) in &clause.elif_branches {
+                        shell.sequence(condition, source, input, watch);
+                        output.push(&shell.sequence(branch, source, input, watch));
+                    }
+                    if let Some(branch) = &clause.else_branch {
+                        output.push(&shell.sequence(branch, source, input, watch));
+                    }
+                    output
+                })
+            }
+            Compound::For(clause) => {
+                let words = match &clause.words {
+                    Some(words) => self.fields(words.iter(), source, watch),
+                    None => self.positional.clone(),
+                };
+                let names: Vec<String> =
+                    clause.targets.iter().filter_map(|target| Some(target.name.as_ref()?.as_str().to_owned())).collect();
+                self.rounds(names.first().map_or("", String::as_str), &words, &clause.body, (source, input), watch)
+            }
+            Compound::Foreach(clause) => {
+                let words = self.fields(clause.words.iter(), source, watch);
+                self.rounds(clause.variable.as_str(), &words, &clause.body, (source, input), watch)
+            }
+            Compound::Select(clause) => {
+                let words = self.fields(clause.words.iter(), source, watch);
+                self.rounds(clause.variable.as_str(), &words, &clause.body, (source, input), watch)
+            }
+            Compound::Repeat(clause) => self.sequence(&clause.body, source, input, watch),
+            Compound::ArithmeticFor(clause) => {
+                for node in [&clause.init_ast, &clause.condition_ast, &clause.step_ast].into_iter().flatten() {
+                    self.arithmetic(node, source, watch);
+                }
+                if let Some(ast::ArithmeticExpr::Assignment { target: ast::ArithmeticLvalue::Variable(name), .. }) =
+                    clause.init_ast.as_ref().map(|node| &node.kind)
+                {
+                    self.set(name.as_str(), Value::Scalar(Word::unknown(None)));
+                }
+                self.maybe(|shell| shell.sequence(&clause.body, source, input, watch))
+            }
+            Compound::While(clause) => self.repeat(&clause.condition, &clause.body, source, input, watch),
+            Compound::Until(clause) => self.repeat(&clause.condition, &clause.body, source, input, watch),
+            Compound::Case(clause) => {
+                self.single(&clause.word, source, watch);
+                self.maybe(|shell| {
+                    let mut output = Word::default();
+                    for case in &clause.cases {
+                        output.push(&shell.sequence(&case.body, source, input, watch));
+                    }
+                    output
+                })
+            }
+            Compound::Subshell(body) => self.in_subshell(|shell| shell.sequence(body, source, input, watch)),
+            Compound::BraceGroup(body) => self.sequence(body, source, input, watch),
+            Compound::Arithmetic(command) => {
+                if let Some(node) = &command.expr_ast {
+                    self.arithmetic(node, source, watch);
+                }
+                Word::default()
+            }
+            Compound::Time(clause) => match &clause.command {
+                Some(command) => self.statement(command, source, input, watch),
+                None => Word::default(),
+            },
+            Compound::Conditional(conditional) => {
+                self.condition(&conditional.expression, source, watch);
+                Word::default()
+            }
+            Compound::Coproc(clause) => {
+                self.concurrently(|shell| shell.statement(&clause.body, source, input, watch))
+            }
+            Compound::Always(clause) => {
+                let mut output = self.sequence(&clause.body, source, input, watch);
+                output.push(&self.sequence(&clause.always_body, source, input, watch));
+                output
+            }
+        }
+    }
+
+    fn rounds(
+        &mut self,
+        name: &str,
+        words: &[Word],
+        body: &ast::StmtSeq,
+        (source, input): (&str, &Input),
+        watch: &mut dyn Watch,
+    ) -> Word {
+        let mut output = Word::default();
+        for word in words.iter().take(MOST_ROUNDS) {
+            self.variables
+                .insert(name.to_owned(), Variable { value: Value::Scalar(word.clone()), names_another: false });
+            output.push(&self.sequence(body, source, input, watch));
+        }
+        if words.len() > MOST_ROUNDS {
+            self.set(name, Value::Scalar(Word::unknown(Some(Source::Variable(name.to_owned())))));
+            output.push(&self.sequence(body, source, input, watch));
+        }
+        output
+    }
+
+    /// A loop with a condition: once, or once for every known line that its condition reads.
+    fn repeat(
+        &mut self,
+        condition: &ast::StmtSeq,
+        body: &ast::StmtSeq,
+        source: &str,
+        input: &Input,
+        watch: &mut dyn Watch,
+    ) -> Word {
+        let lines: Vec<Word> = match input.text().and_then(|text| Some((text, text.as_known()?))) {
+            Some((word, text)) => text.lines().take(MOST_ROUNDS).map(|line| word.with_text(line)).collect(),
+            None => Vec::new(),
+        };
+        if lines.is_empty() {
+            self.sequence(condition, source, input, watch);
+            return self.maybe(|shell| shell.sequence(body, source, input, watch));
+        }
+        let mut output = Word::default();
+        for line in lines {
+            let input = Input::Text(line);
+            self.sequence(condition, source, &input, watch);
+            output.push(&self.sequence(body, source, &input, watch));
+        }
+        output
+    }
+
+    fn condition(&mut self, expression: &ast::ConditionalExpr, source: &str, watch: &mut dyn Watch) {
+        use ast::ConditionalExpr as Expr;
+        match expression {
+            Expr::Binary(binary) => {
+                self.deeper(|shell| shell.condition(&binary.left, source, watch));
+                self.deeper(|shell| shell.condition(&binary.right, source, watch));
+            }
+            Expr::Unary(unary) => self.deeper(|shell| shell.condition(&unary.expr, source, watch)),
+            Expr::Parenthesized(inner) => self.deeper(|shell| shell.condition(&inner.expr, source, watch)),
+            Expr::Word(word) | Expr::Regex(word) => {
+                let word = self.single(word, source, watch);
+                self.prompt(&word.text().to_owned(), watch);
+            }
+            Expr::Pattern(pattern) => {
+                for part in &pattern.parts {
+                    if let ast::PatternPart::Word(word) = &part.kind {
+                        self.single(word, source, watch);
+                    }
+                }
+            }
+            Expr::VarRef(reference) => {
+                self.access(reference, source, watch);
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The look at the bytes that comes before any parser: what is too long, too deep or not text is not parsed.
+//!
+//! Deep nesting is counted from brackets, quotes and keywords without understanding them, so it may count
+//! too much (a text full of opening brackets), never too little. One of the parsers would overflow its stack
+//! and take the whole process with it.
+
+use crate::Doubt;
+
+/// Longer texts are not looked at by the parsers at all.
+pub const LONGEST: usize = 1 << 20;
+/// Longer texts get no second opinion.
+pub(crate) const LONGEST_SECOND: usize = 64 * 1024;
+const DEEPEST: usize = 60;
+
+/// Whether the text can be parsed at all.
+pub(crate) fn admit(text: &str) -> Result<(), Doubt> {
+    if text.len() > LONGEST {
+        return Err(Doubt::TooLong);
+    }
+    if text.bytes().any(|byte| byte == 0) {
+        return Err(Doubt::ControlCharacters);
+    }
+    if depth(text.as_bytes()) > DEEPEST {
+        return Err(Doubt::TooDeep);
+    }
+    Ok(())
+}
+
+/// How deep brackets and keywords nest if every one of them counts. Quoted closing brackets can make it count
+/// too little, so it is not the only line of defence: the first parser has a limit of its own, and the second
+/// runs on a stack that is large enough for every opening bracket ([`openings`]).
+fn depth(bytes: &[u8]) -> usize {
+    let (mut depth, mut deepest) = (0usize, 0usize);
+    let mut command_may_start = true;
+    let mut at = 0;
+    while at < bytes.len() {
+        let start = at;
+        match bytes[at] {
+            b'(' | b'{' | b'[' => depth += 1,
+            b')' | b'}' | b']' => depth = depth.saturating_sub(1),
+            byte if byte.is_ascii_alphabetic() => {
+                while at + 1 < bytes.len() && (bytes[at + 1].is_ascii_alphanumeric() || bytes[at + 1] == b'_') {
+                    at += 1;
+                }
+                let word = &bytes[start..=at];
+                match word {
+                    b"if" | b"while" | b"until" | b"for" | b"case" | b"select" if command_may_start => depth += 1,
+                    b"fi" | b"done" | b"esac" if command_may_start => depth = depth.saturating_sub(1),
+                    _ => {}
+                }
+                command_may_start = command_may_start
+                    && matches!(word, b"if" | b"while" | b"until" | b"then" | b"do" | b"else" | b"elif" | b"time");
+            }
+            _ => {}
+        }
+        match bytes[start] {
+            b'\n' | b';' | b'&' | b'|' | b'(' | b'{' | b'`' | b'!' | b')' => command_may_start = true,
+            b' ' | b'\t' => {}
+            byte if byte.is_ascii_alphabetic() => {}
+            _ => command_may_start = false,
+        }
+        deepest = deepest.max(depth);
+        at += 1;
+    }
+    deepest
+}
+
+/// Everything that can open a level of nesting, closed or not: no text nests deeper than this.
+pub(crate) fn openings(text: &str) -> usize {
+    let brackets = text.bytes().filter(|byte| matches!(byte, b'(' | b'{' | b'`')).count();
+    let keywords = ["if", "while", "until", "for", "case"];
+    brackets + keywords.iter().map(|keyword| text.matches(keyword).count()).sum::<usize>()
+}
+
+/// Characters that make a person see another text than the shell does: terminal escapes, direction
+/// overrides, invisible and tag characters.
+pub fn misleading(text: &str) -> Option<char> {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+        return None;
+    }
+    text.replace("\r\n", "\n").chars().find(|&character| {
+        matches!(character,
+            '\u{0}'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
+            | '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
+            | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+    })
+}

@@ -1,0 +1,274 @@
+//! The state of a shell that runs nothing: variables, functions, aliases, the directory, and the files that
+//! the text has written so far.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::rc::Rc;
+
+use crate::{Doubt, Parsed, Source, Word};
+
+/// More commands than this are not followed.
+const MOST_COMMANDS: usize = 20_000;
+/// Statements within substitutions within evaluated texts within functions.
+const DEEPEST: usize = 120;
+
+/// Where the text would run.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    /// The home directory, absolute.
+    pub home: String,
+    /// The working directory, absolute.
+    pub directory: String,
+    /// The name of the user.
+    pub user: String,
+}
+
+/// Told of every simple command in the order of execution, before its effects on the shell are taken.
+pub trait Watch {
+    /// `index` is the command's place in [`Shell::commands`].
+    fn command(&mut self, shell: &mut Shell, index: usize);
+}
+
+/// What a command reads on its standard input.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Input {
+    /// Whatever the shell itself reads.
+    #[default]
+    Inherited,
+    /// A here-document or here-string.
+    Text(Word),
+    /// The output of these commands, as far as it is known.
+    Pipe { from: Range<usize>, output: Word },
+    /// A file.
+    File(Word),
+}
+
+impl Input {
+    /// The text, as far as it is known.
+    pub fn text(&self) -> Option<&Word> {
+        match self {
+            Self::Text(word) | Self::Pipe { output: word, .. } => Some(word),
+            Self::Inherited | Self::File(_) => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RedirectKind {
+    Write,
+    Append,
+    Read,
+    ReadWrite,
+    Duplicate,
+}
+
+/// A file that a command opens before it starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redirect {
+    pub descriptor: Option<i32>,
+    pub kind: RedirectKind,
+    pub target: Word,
+}
+
+/// One command with its words as the program would get them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SimpleCommand {
+    /// Empty when the command only assigns or only redirects.
+    pub argv: Vec<Word>,
+    pub assignments: Vec<(String, Word)>,
+    pub redirects: Vec<Redirect>,
+    pub input: Input,
+    /// `None` after a `cd` to an unknown place.
+    pub directory: Option<String>,
+    /// Where it is written, in the text that was parsed last; empty for what was computed.
+    pub written: String,
+    /// Whether its output goes on to another command.
+    pub piped: bool,
+}
+
+/// What the text itself has put into a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileContent {
+    Text(Word),
+    /// A copy of, or a link to, this file.
+    Same(String),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    Scalar(Word),
+    List(Vec<Word>),
+    Map(BTreeMap<String, Word>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Variable {
+    pub value: Value,
+    pub names_another: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Function {
+    pub body: Rc<str>,
+    pub called: bool,
+}
+
+/// A shell in the middle of a text.
+#[derive(Debug)]
+pub struct Shell {
+    pub(crate) surroundings: Surroundings,
+    pub(crate) variables: HashMap<String, Variable>,
+    /// `$0`.
+    pub(crate) name: Word,
+    pub(crate) positional: Vec<Word>,
+    pub(crate) functions: HashMap<String, Function>,
+    pub(crate) aliases: HashMap<String, String>,
+    pub(crate) programs: HashMap<String, String>,
+    pub(crate) files: HashMap<String, FileContent>,
+    pub(crate) directory: Option<String>,
+    pub(crate) commands: Vec<SimpleCommand>,
+    pub(crate) doubts: Vec<Doubt>,
+    pub(crate) depth: usize,
+    /// Above zero in branches that may not run.
+    pub(crate) conditional: usize,
+    /// The functions that are being called.
+    pub(crate) calls: Vec<String>,
+    /// Above zero within a pipeline or a background job.
+    pub(crate) concurrent: usize,
+}
+
+impl Shell {
+    pub fn new(surroundings: Surroundings) -> Self {
+        let directory = Some(surroundings.directory.clone());
+        Self {
+            surroundings,
+            variables: HashMap::new(),
+            name: Word::known("bash"),
+            positional: Vec::new(),
+            functions: HashMap::new(),
+            aliases: HashMap::new(),
+            programs: HashMap::new(),
+            files: HashMap::new(),
+            directory,
+            commands: Vec::new(),
+            doubts: Vec::new(),
+            depth: 0,
+            conditional: 0,
+            calls: Vec::new(),
+            concurrent: 0,
+        }
+    }
+
+    /// The commands seen so far.
+    pub fn commands(&self) -> &[SimpleCommand] {
+        &self.commands
+    }
+
+    pub fn doubts(&self) -> &[Doubt] {
+        &self.doubts
+    }
+
+    pub fn surroundings(&self) -> &Surroundings {
+        &self.surroundings
+    }
+
+    /// What this text has written to a file, if it has.
+    pub fn file(&self, path: &str) -> Option<&FileContent> {
+        self.files.get(&self.resolve(path)?)
+    }
+
+    /// Records that a file now holds something.
+    pub fn write_file(&mut self, path: &str, content: FileContent) {
+        if let Some(path) = self.resolve(path) {
+            self.files.insert(path, content);
+        }
+    }
+
+    /// An absolute path without `.`, `..` and doubled slashes.
+    pub fn resolve(&self, path: &str) -> Option<String> {
+        if path.starts_with('/') {
+            return Some(normalise("/", path));
+        }
+        self.directory.as_deref().map(|directory| normalise(directory, path))
+    }
+
+    pub(crate) fn doubt(&mut self, doubt: Doubt) {
+        if !self.doubts.contains(&doubt) {
+            self.doubts.push(doubt);
+        }
+    }
+
+    /// Runs something one level deeper; refuses when that is too deep or too much.
+    pub(crate) fn deeper<T: Default>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
+        if self.depth >= DEEPEST {
+            self.doubt(Doubt::TooDeep);
+            return T::default();
+        }
+        if self.commands.len() >= MOST_COMMANDS {
+            self.doubt(Doubt::TooMuch);
+            return T::default();
+        }
+        self.depth += 1;
+        let result = inner(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Everything seen, after the functions that were defined and never called have been looked at too.
+    pub fn finish(mut self, watch: &mut dyn Watch) -> Parsed {
+        self.run_uncalled(watch);
+        Parsed { commands: self.commands, doubts: self.doubts }
+    }
+
+    pub fn run_uncalled(&mut self, watch: &mut dyn Watch) {
+        let bodies: Vec<Rc<str>> = self
+            .functions
+            .values()
+            .filter(|function| !function.called)
+            .map(|function| Rc::clone(&function.body))
+            .collect();
+        for body in bodies {
+            let argument = Word::unknown(Some(Source::Variable("1".to_owned())));
+            self.run_child(&body, vec![argument; 3], &Input::Inherited, watch);
+        }
+    }
+
+    pub(crate) fn set(&mut self, name: &str, value: Value) {
+        let name = self.referred(name);
+        let value = match (self.conditional > 0, self.variables.get(&name), value) {
+            (true, Some(Variable { value: Value::Scalar(before), .. }), Value::Scalar(now)) if *before != now => {
+                Value::Scalar(Word::unknown(Some(Source::Variable(name.clone()))))
+            }
+            (_, _, value) => value,
+        };
+        self.variables.insert(name, Variable { value, names_another: false });
+    }
+
+    /// The variable that a reference variable stands for; itself for others.
+    pub(crate) fn referred(&self, name: &str) -> String {
+        let mut name = name;
+        for _ in 0..8 {
+            match self.variables.get(name) {
+                Some(Variable { names_another: true, value: Value::Scalar(target) }) => name = target.text(),
+                _ => break,
+            }
+        }
+        name.to_owned()
+    }
+}
+
+/// Joins and cleans a path as text; links are not looked at.
+pub(crate) fn normalise(directory: &str, path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    let base = if path.starts_with('/') { "" } else { directory };
+    for part in base.split('/').chain(path.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}

@@ -1,0 +1,149 @@
+use super::*;
+
+fn run(text: &str) -> Parsed {
+    let surroundings =
+        Surroundings { home: "/home/me".into(), directory: "/home/me/project".into(), user: "me".into() };
+    parse(text, surroundings)
+}
+
+/// The commands as lines, and no doubt about any of them.
+#[track_caller]
+fn lines(text: &str) -> Vec<String> {
+    let parsed = run(text);
+    assert_eq!(parsed.doubts, [], "{text}");
+    parsed
+        .commands
+        .iter()
+        .filter(|command| !command.argv.is_empty())
+        .map(|command| command.argv.iter().map(Word::text).collect::<Vec<_>>().join(" "))
+        .collect()
+}
+
+#[track_caller]
+fn ends_with(text: &str, last: &str) {
+    let lines = lines(text);
+    assert!(lines.iter().any(|line| line == last), "{text} gave {lines:?}");
+}
+
+#[test]
+fn req_a10_words_are_folded_to_what_the_program_gets() {
+    let target = "rm -rf /";
+    for text in [
+        "rm -rf /",
+        "r\\m -rf /",
+        "'r'm \"-rf\" /",
+        "$'\\x72m' -rf /",
+        "a=rm; $a -rf /",
+        "a=r; b=m; $a$b -rf /",
+        "r$@m -rf /",
+        "{rm,-rf,/}",
+        "rm${IFS}-rf${IFS}/",
+        "IFS=,; x=rm,-rf,/; $x",
+        "$(echo rm) -rf /",
+        "`echo rm` -rf /",
+        "$(printf '\\162\\155') -rf /",
+        "set -- rm -rf /; \"$@\"",
+        "a=(rm -rf /); \"${a[@]}\"",
+        "a=xrm; ${a#x} -rf /",
+        "a=rmx; ${a%x} -rf /",
+        "a=rXm; ${a/X/} -rf /",
+        "a=RM; ${a,,} -rf /",
+        "${nothing:-rm} -rf /",
+        "x=foormbar; ${x:3:2} -rf /",
+        "eval 'rm -rf /'",
+        "eval rm -rf /",
+        "eval \"$(echo cm0gLXJmIC8= | base64 -d)\"",
+        "f() { rm \"$@\"; }; f -rf /",
+        "alias x='rm -rf'; x /",
+        "for i in rm; do $i -rf /; done",
+        "trap 'rm -rf /' EXIT",
+        "read x <<< 'rm -rf /'; $x",
+        "declare -n r=t; t=rm; $r -rf /",
+        "if true; then rm -rf /; fi",
+        "echo $(rm -rf /)",
+        "echo ${x:-$(rm -rf /)}",
+        "[[ -n $(rm -rf /) ]]",
+        "cat <<E\n$(rm -rf /)\nE",
+        "cat <<E; rm -rf /\nhi\nE",
+        "echo / | while read d; do rm -rf $d; done",
+        "cp /bin/rm ./x; /bin/true; rm -rf /",
+        "a=rm;b=-rf;c=/;$a $b $c",
+        "x=rm y=$x; $x -rf ${PATH:0:1}",
+        "a[0]=rm; a[1]=-rf; ${a[0]} ${a[1]} /",
+        "printf -v c 'r%s' m; $c -rf /",
+        "PROMPT_COMMAND='rm -rf /'",
+        "echo 'rm -rf /' > x; . ./x",
+        "v=rm; n=v; ${!n} -rf /",
+    ] {
+        ends_with(text, target);
+    }
+}
+
+#[test]
+fn req_a10_what_is_not_known_is_a_hole() {
+    for text in ["$X -rf /", "$(curl x) -rf /", "a=ls; false || a=rm; $a -rf /", "\"$(date)\" -rf /"] {
+        let parsed = run(text);
+        let last = parsed.commands.iter().rev().find(|command| !command.argv.is_empty()).unwrap();
+        assert!(last.argv[0].is_unknown(), "{text}: {last:?}");
+    }
+}
+
+#[test]
+fn quotes_are_respected() {
+    assert_eq!(lines("echo 'rm -rf /' \"$(true)\" \\$x"), ["true", "echo rm -rf /  $x"]);
+    assert_eq!(lines("cat <<'E'\n$(rm x)\nE"), ["cat"]);
+    let parsed = run("ls '*' *");
+    assert!(!parsed.commands[0].argv[1].is_glob() && parsed.commands[0].argv[2].is_glob());
+}
+
+#[test]
+fn a_fork_bomb_is_seen() {
+    for text in [":(){ :|:& };:", "b() { b | b & }; b", "f(){ f & f; }; f"] {
+        assert!(run(text).doubts.contains(&Doubt::SelfReplication), "{text}");
+    }
+    assert!(!run("f(){ echo x; }; f | f & f").doubts.contains(&Doubt::SelfReplication));
+}
+
+#[test]
+fn hostile_texts_end_in_a_doubt() {
+    let texts = [
+        "\"unterminated".to_owned(),
+        "(".repeat(100_000),
+        "$(".repeat(5_000),
+        "{ ".repeat(5_000),
+        "if ".repeat(5_000),
+        "a\0b".to_owned(),
+        "x".repeat(LONGEST + 1),
+        "`\\`".repeat(1_000),
+        "( echo \\) ; ".repeat(3_000),
+        "fi done esac )".to_owned(),
+        "cat <<A <<B\n".to_owned(),
+    ];
+    for text in texts {
+        let parsed = run(&text);
+        assert!(!parsed.doubts.is_empty(), "{}", text.chars().take(20).collect::<String>());
+    }
+}
+
+#[test]
+fn many_braces_do_not_explode() {
+    let text = format!("echo {}", "{a,b}".repeat(200));
+    assert!(run(&text).commands[0].argv[0].text() == "echo");
+    let text = format!("echo {}", "{a,b}".repeat(30));
+    assert!(run(&text).commands[0].argv.len() <= 257);
+}
+
+proptest::proptest! {
+    #[test]
+    fn never_panics(text in "[ -~\\n]{0,80}") {
+        run(&text);
+    }
+
+    #[test]
+    fn never_panics_on_shell_like_text(parts in proptest::collection::vec(proptest::sample::select(vec![
+        "$(", ")", "`", "\"", "'", "{", "}", "${", "a", "=", ";", "|", "&", "<<E", "\n", "E\n", "[", "]", "#", "%", "/",
+        "if ", "then ", "fi", "for ", "in ", "do ", "done", "((", "))", " ", "\\", "$", "@", "*", "x", "é",
+    ]), 0..40)) {
+        run(&parts.concat());
+    }
+}

@@ -1,0 +1,104 @@
+//! What is known of a word after all expansions.
+
+use std::ops::Range;
+
+/// Stands in [`Word::text`] for the part of a word that nobody knows before it runs. A text that contains
+/// the character itself is taken for unknown too, which errs on the careful side.
+pub const HOLE: char = '\u{FFFC}';
+
+/// Where an unknown part of a word comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A variable that the text itself does not set.
+    Variable(String),
+    /// The output of these commands, by their place in the order of execution.
+    Commands(Range<usize>),
+}
+
+/// One word of a command after expansion. Unknown parts are [`HOLE`] characters in its text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Word {
+    text: String,
+    unknown: bool,
+    glob: bool,
+    sources: Vec<Source>,
+}
+
+impl Word {
+    pub fn known(text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { unknown: text.contains(HOLE), glob: false, sources: Vec::new(), text }
+    }
+
+    pub fn unknown(source: Option<Source>) -> Self {
+        Self {
+            text: HOLE.to_string(),
+            unknown: true,
+            glob: false,
+            sources: source.into_iter().collect(),
+        }
+    }
+
+    /// The text, with [`HOLE`] for what is not known.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The whole text, when all of it is known. A pathname pattern counts as known.
+    pub fn as_known(&self) -> Option<&str> {
+        (!self.unknown).then_some(self.text.as_str())
+    }
+
+    pub fn is_unknown(&self) -> bool {
+        self.unknown
+    }
+
+    /// Whether the shell would try to replace it by the names of files.
+    pub fn is_glob(&self) -> bool {
+        self.glob
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Where its unknown parts, or parts that were computed, come from.
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    pub fn push_str(&mut self, text: &str) {
+        self.unknown |= text.contains(HOLE);
+        self.text.push_str(text);
+    }
+
+    pub fn push(&mut self, other: &Word) {
+        self.text.push_str(&other.text);
+        self.unknown |= other.unknown;
+        self.glob |= other.glob;
+        self.add_sources(&other.sources);
+    }
+
+    pub(crate) fn mark_glob(&mut self) {
+        self.glob = true;
+    }
+
+    pub(crate) fn clear_glob(&mut self) {
+        self.glob = false;
+    }
+
+    pub(crate) fn add_sources(&mut self, sources: &[Source]) {
+        for source in sources {
+            if self.sources.len() < 8 && !self.sources.contains(source) {
+                self.sources.push(source.clone());
+            }
+        }
+    }
+
+    /// A word with another text and the same provenance.
+    #[must_use]
+    pub fn with_text(&self, text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { unknown: text.contains(HOLE), text, glob: self.glob, sources: self.sources.clone() }
+    }
+}
