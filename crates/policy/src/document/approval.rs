@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use super::reader::Section;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approval {
     pub mode: Mode,
     /// How long a question waits for its answer.
     pub timeout: Duration,
     pub cron: Unattended,
     pub headless: Unattended,
+    /// A program that is told of every question and may answer it; empty: none.
+    pub notify: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -49,12 +51,13 @@ impl Default for Approval {
             timeout: Duration::from_secs(300),
             cron: Unattended::default(),
             headless: Unattended::default(),
+            notify: Vec::new(),
         }
     }
 }
 
 pub(super) fn read(section: &Section<'_>) -> Approval {
-    section.allow_keys(&["mode", "timeout", "cron", "headless"]);
+    section.allow_keys(&["mode", "timeout", "cron", "headless", "notify"]);
     let modes = [("manual", Mode::Manual), ("smart", Mode::Smart), ("off", Mode::Off)];
     let unattended = [("deny", Unattended::Deny), ("allow", Unattended::Allow)];
     Approval {
@@ -62,7 +65,18 @@ pub(super) fn read(section: &Section<'_>) -> Approval {
         timeout: section.duration("timeout").unwrap_or(Approval::default().timeout),
         cron: section.choice("cron", &unattended).unwrap_or_default(),
         headless: section.choice("headless", &unattended).unwrap_or_default(),
+        notify: notify(section),
     }
+}
+
+fn notify(section: &Section<'_>) -> Vec<String> {
+    if section.has("notify") {
+        section.needs("notify", "needs the program, and its arguments if it has any");
+    }
+    section.list("notify", |text| match text {
+        _ if text.contains('\0') => Err(("has a NUL character".into(), None)),
+        _ => Ok(text.to_owned()),
+    })
 }
 
 pub(super) fn read_audit(section: &Section<'_>) -> Audit {

@@ -5,6 +5,7 @@
 
 mod allow;
 mod approval;
+mod approvals;
 mod egress;
 mod project;
 mod provider;
@@ -13,6 +14,7 @@ mod renamed;
 mod sandbox;
 
 pub use approval::{Approval, Audit, Mode, OnWriteFailure, Unattended};
+pub use approvals::{Allowance, Covers, Prohibited, Prohibition, ScriptDigest, SessionKind, StoredApprovals};
 pub use egress::{Egress, EgressLimits, ForeignCredentials, Resolve};
 pub use project::Project;
 pub use sandbox::{Isolation, Profile, Sandbox, SandboxLimits};
