@@ -20,8 +20,13 @@ pub fn judge_bytes(command: &[u8], context: &Context) -> Verdict {
 
 /// Judges a command line for a place where it would run.
 pub fn judge(command: &str, context: &Context) -> Verdict {
+    judge_calls(command, context).0
+}
+
+/// The judgement, and every call that it is about, with the wrappers in front of it taken off.
+pub(crate) fn judge_calls(command: &str, context: &Context) -> (Verdict, Vec<Call>) {
     if command.len() > LONGEST {
-        return Verdict::of(vec![not_understood("it is too long to be read", "")]);
+        return (Verdict::of(vec![not_understood("it is too long to be read", "")]), Vec::new());
     }
     let surroundings = Surroundings {
         home: context.home.clone(),
@@ -29,14 +34,14 @@ pub fn judge(command: &str, context: &Context) -> Verdict {
         user: context.user.clone(),
     };
     let mut shell = Shell::new(surroundings);
-    let mut judge = Judge { context, findings: Vec::new(), depth: 0 };
+    let mut judge = Judge { context, findings: Vec::new(), calls: Vec::new(), depth: 0 };
     shell.run_text(command, &mut judge);
     shell.run_uncalled(&mut judge);
     judge.text(command);
     for doubt in shell.doubts() {
         judge.doubt(doubt);
     }
-    Verdict::of(judge.findings)
+    (Verdict::of(judge.findings), judge.calls)
 }
 
 fn not_understood(why: &str, words: &str) -> Finding {
@@ -72,6 +77,8 @@ impl Report {
 pub(crate) struct Judge<'a> {
     pub context: &'a Context,
     pub findings: Vec<Finding>,
+    /// Every call that was looked at, in the order of looking.
+    pub calls: Vec<Call>,
     pub depth: usize,
 }
 
@@ -117,6 +124,7 @@ impl Judge<'_> {
         let Some(call) = self.named(shell, call) else { return };
         let call = &call;
         let Some(program) = call.program().map(str::to_owned) else { return };
+        self.calls.push(call.clone());
         self.rules(shell, &program, call);
         self.own_commands(&program, call);
         if self.peel(shell, &program, call) {

@@ -5,9 +5,15 @@
 //! network, escalates, makes permanent, stops, or reads that is secret. All findings are reported and the
 //! strictest decides. What cannot be understood is asked about, never allowed.
 //!
+//! [`Gate`] is what everything that runs a command goes through: it judges, looks the session up in the
+//! [`matrix`], asks the [`approver`] by way of the [`Broker`], records what was decided, and is the only maker of
+//! [`Approved`], without which nothing runs.
+//!
 //! The gate is a heuristic in front of the sandbox. It reads intentions; the sandbox is the boundary.
 
 mod accounts;
+pub mod approver;
+mod broker;
 mod call;
 mod check;
 mod context;
@@ -15,20 +21,31 @@ mod database;
 mod delete;
 mod environment;
 mod flow;
+mod gate;
+mod grants;
 mod inline;
 mod interpreter;
 mod judge;
+pub mod matrix;
 mod network;
 mod peel;
 mod place;
 mod reading;
 mod rules;
+mod session;
+mod subject;
 mod verdict;
+pub mod visible;
 mod write;
 
+pub use broker::{Answer, Answered, Broker, BrokerError, Fate, Pending, Scope};
 pub use context::Context;
+pub use gate::{Approved, Changed, Gate, Question, Reason, Refused, Weighed};
+pub use grants::{Grants, GrantsError};
 pub use judge::{judge, judge_bytes};
 pub use rules::{RULES, Rule};
+pub use session::{Backend, SessionContext};
+pub use subject::{Digest, Subject};
 pub use verdict::{Category, Decision, Finding, Severity, Verdict};
 
 #[cfg(test)]

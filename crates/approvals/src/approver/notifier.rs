@@ -1,0 +1,117 @@
+//! A program that reaches somebody: a chat, a webhook, a pager.
+//!
+//! It gets the question as one JSON object on its standard input and prints one JSON object:
+//! `{"digest": "…", "answer": "allow", "scope": "once"}` or `{"digest": "…", "answer": "deny", "comment": "…"}`.
+//! The digest is that of the question. A program that only passes the question on, and whose answer comes back by
+//! `approvals allow`, prints `{"digest": "…", "answer": "later"}`. Anything else, a status other than zero and
+//! silence included, is nobody's yes.
+
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use cofferdam_linux_sys::child::{ChildCommand, Input, Keep, Limits, Program, run_captured};
+use cofferdam_policy::environment::ChildEnvironment;
+use serde::Deserialize;
+use zeroize::Zeroizing;
+
+use super::Reply;
+use crate::gate::LOOK;
+use crate::{Answer, Pending, Scope};
+
+const LONGEST_REPLY: usize = 64 << 10;
+
+/// A configured program.
+pub struct Notifier {
+    pub argv: Vec<String>,
+    pub environment: Arc<ChildEnvironment>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Said {
+    digest: String,
+    answer: Word,
+    scope: Option<Scope>,
+    comment: Option<String>,
+}
+
+#[derive(Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum Word {
+    Allow,
+    Deny,
+    Later,
+}
+
+enum Heard {
+    Answer(Answer),
+    Later,
+    Nonsense,
+}
+
+impl Notifier {
+    pub(super) fn ask(
+        &self,
+        question: &Pending,
+        deadline: Instant,
+        answered: &mut dyn FnMut() -> bool,
+    ) -> Reply {
+        let (sender, receiver) = channel();
+        let input = serde_json::to_vec(question).expect("a question has only string keys");
+        let (argv, environment) = (self.argv.clone(), Arc::clone(&self.environment));
+        let (digest, timeout) = (question.digest.clone(), deadline.saturating_duration_since(Instant::now()));
+        // The program dies with this thread, and the thread with the process.
+        std::thread::spawn(move || sender.send(run(&argv, &environment, input, (&digest, timeout))));
+        let mut passed_on = false;
+        loop {
+            if answered() {
+                return Reply::Elsewhere;
+            }
+            if Instant::now() >= deadline {
+                return Reply::Expired;
+            }
+            if passed_on {
+                std::thread::sleep(LOOK);
+                continue;
+            }
+            match receiver.recv_timeout(LOOK) {
+                Ok(Heard::Answer(said)) => return Reply::Said(said),
+                Ok(Heard::Later) => passed_on = true,
+                Ok(Heard::Nonsense) | Err(RecvTimeoutError::Disconnected) => return Reply::Lost,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+}
+
+fn run(
+    argv: &[String],
+    environment: &ChildEnvironment,
+    input: Vec<u8>,
+    (digest, timeout): (&str, Duration),
+) -> Heard {
+    let Some((program, arguments)) = argv.split_first() else { return Heard::Nonsense };
+    let Ok(program) = Program::new(program) else { return Heard::Nonsense };
+    let command =
+        ChildCommand::new(program, environment).args(arguments).input(Input::Bytes(Zeroizing::new(input)));
+    // A little more than the deadline, so that the one who waits is the one who says that time is up.
+    let timeout = timeout + Duration::from_secs(1);
+    let limits = Limits { timeout, stdout: Keep::UpTo(LONGEST_REPLY), stderr: Keep::Nothing };
+    match run_captured(command, limits) {
+        Ok(captured) if captured.status.success() && !captured.stdout.truncated => {
+            heard(&captured.stdout.bytes, digest)
+        }
+        _ => Heard::Nonsense,
+    }
+}
+
+fn heard(bytes: &[u8], digest: &str) -> Heard {
+    let Ok(said) = serde_json::from_slice::<Said>(bytes) else { return Heard::Nonsense };
+    match said.answer {
+        _ if said.digest != digest => Heard::Nonsense,
+        Word::Later => Heard::Later,
+        Word::Allow => Heard::Answer(Answer::Allow { scope: said.scope.unwrap_or(Scope::Once) }),
+        Word::Deny => Heard::Answer(Answer::Deny { comment: said.comment }),
+    }
+}

@@ -1,0 +1,568 @@
+//! The gate: the one way to [`Approved`].
+
+use std::time::{Duration, Instant};
+
+use cofferdam_audit::event::{
+    self, ApprovalDecided, ApprovalReason, ApprovalRequested, ApprovalScope, CommandDigest, Outcome,
+};
+use cofferdam_audit::{AuditError, CommandText, Label, Recorder};
+use cofferdam_policy::document::SessionKind;
+
+use crate::approver::{Approver, Reply};
+use crate::broker::{Asked, BrokerError};
+use crate::judge::judge_calls;
+use crate::matrix::{self, Case, Step};
+use crate::{
+    Answer, Broker, Decision, Digest, Fate, Finding, Grants, Pending, Scope, SessionContext, Subject,
+    Verdict, grants, visible,
+};
+
+/// The names of the rules that are code and not data.
+pub(crate) const RULES_IN_CODE: &[&str] = &[
+    "access-list",
+    "agent-policy-file",
+    "cloud-metadata",
+    "code-connects",
+    "code-from-memory",
+    "code-reaches-system",
+    "code-runs-code",
+    "code-runs-unknown",
+    "code-sends-data",
+    "code-stops-processes",
+    "container-socket",
+    "database-runs",
+    "decoded-code",
+    "delete-home",
+    "delete-outside",
+    "delete-project",
+    "delete-request",
+    "delete-system",
+    "delete-system-file",
+    "delete-unknown",
+    "destroy-disk",
+    "editor-runs",
+    "empty-file",
+    "environment",
+    "fork-bomb",
+    "kill-by-name",
+    "kill-everything",
+    "kill-group",
+    "kill-many",
+    "mirror-deletes",
+    "misleading-characters",
+    "move-to-nowhere",
+    "not-understood",
+    "own-policy-command",
+    "own-policy-file",
+    "ownership",
+    "pattern-as-command",
+    "permissions-home",
+    "permissions-none",
+    "permissions-system",
+    "permissions-system-file",
+    "persistence-file",
+    "print-secret",
+    "raw-connection",
+    "read-disk",
+    "read-secret",
+    "remote-code",
+    "remote-command",
+    "reverse-shell",
+    "search-secrets",
+    "secret-readable",
+    "sed-runs",
+    "send-data",
+    "set-user-id",
+    "shell-socket",
+    "shell-startup",
+    "shred",
+    "sysrq",
+    "unknown-code",
+    "unknown-command",
+    "world-writable",
+    "write-disk",
+    "write-repository",
+    "write-system-file",
+];
+/// How often a waiting process looks for an answer.
+pub(crate) const LOOK: Duration = Duration::from_millis(50);
+
+/// The proof that a command may run. Only the gate makes one, and it is good for what it is about and nothing else.
+#[derive(Debug)]
+pub struct Approved {
+    subject: Subject,
+    /// Whether a person said yes, now or earlier, and not the rules alone.
+    by_person: bool,
+}
+
+/// A script is no longer what was approved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    pub path: String,
+}
+
+impl Approved {
+    pub fn command(&self) -> &str {
+        self.subject.command()
+    }
+
+    pub fn directory(&self) -> &str {
+        self.subject.directory()
+    }
+
+    pub fn digest(&self) -> Digest {
+        self.subject.digest()
+    }
+
+    /// Whether a person said yes, now or earlier; otherwise there was nothing to ask about, or no wish to be asked.
+    pub fn by_person(&self) -> bool {
+        self.by_person
+    }
+
+    /// To be called last before the command is started: the scripts are read again.
+    pub fn still_holds(&self) -> Result<(), Changed> {
+        match self.subject.changed_script() {
+            None => Ok(()),
+            Some(path) => Err(Changed { path: path.to_owned() }),
+        }
+    }
+}
+
+/// Why a command does not run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// The hardline floor.
+    Floor,
+    /// A deny rule of the user.
+    UserRule,
+    /// Nobody watches sessions of this kind, and no rule covers it.
+    Unattended,
+    /// A person said no.
+    Denied,
+    /// Nobody answered in time.
+    Expired,
+    /// There was nobody who could be asked, or the way to them is broken.
+    NobodyAsked,
+    /// The record could not be written.
+    Unrecorded,
+}
+
+/// A no, in words that may be given to the agent: what was found and what was said, and never how the gate is
+/// configured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    pub reason: Reason,
+    pub findings: Vec<Finding>,
+    /// What the person added.
+    pub comment: Option<String>,
+}
+
+impl Refused {
+    /// What the agent is told.
+    pub fn sentence(&self) -> String {
+        let mut text = String::from(match self.reason {
+            Reason::Floor => "Refused: this is never allowed, and nobody can approve it.",
+            Reason::UserRule => "Refused: the person you work for has ruled this out.",
+            Reason::Unattended => "Refused: this needs a person's approval, and nobody watches this session.",
+            Reason::Denied => "Denied: the person who was asked said no.",
+            Reason::Expired => "Expired: the question was not answered in time. This is not a denial.",
+            Reason::NobodyAsked => "Not approved: nobody could be asked.",
+            Reason::Unrecorded => "Refused: the decision could not be recorded.",
+        });
+        if let Some(comment) = &self.comment {
+            text.push_str(&format!(" They said: {}", visible::one_line(comment)));
+        }
+        for finding in self.findings.iter().take(5) {
+            text.push_str(&format!("\n{}", finding.sentence));
+        }
+        text.push_str("\nDo not try the same in other words; go on without it, or ask how to proceed.");
+        text
+    }
+}
+
+/// What the gate says before anybody is asked.
+#[derive(Debug)]
+pub enum Weighed<'g> {
+    Approved(Approved),
+    Refused(Refused),
+    /// A person has to be asked.
+    Ask(Question<'g>),
+}
+
+/// A question that nobody has been asked yet.
+#[derive(Debug)]
+pub struct Question<'g> {
+    gate: &'g Gate<'g>,
+    context: SessionContext,
+    verdict: Verdict,
+    subject: Subject,
+    began: Instant,
+}
+
+/// Everything that decisions need. One for a process.
+pub struct Gate<'a> {
+    pub broker: &'a Broker,
+    pub grants: &'a Grants,
+    pub recorder: &'a Recorder,
+    /// How long a question waits for its answer.
+    pub timeout: Duration,
+    /// Takes known secrets out of a text before it is recorded or shown to a program.
+    pub redact: &'a dyn Fn(&str) -> String,
+}
+
+impl std::fmt::Debug for Gate<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Gate").field("timeout", &self.timeout).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Gate<'a> {
+    /// Judges a command and asks whoever has to be asked. Silence is a no.
+    pub fn decide(
+        &self,
+        command: &str,
+        context: &SessionContext,
+        approver: &Approver,
+    ) -> Result<Approved, Refused> {
+        match self.weigh(command, context) {
+            Weighed::Approved(approved) => Ok(approved),
+            Weighed::Refused(refused) => Err(refused),
+            Weighed::Ask(question) => question.put(approver),
+        }
+    }
+
+    /// Judges a command. The order: the floor and the user's deny rules, then what was approved before, then the
+    /// table.
+    pub fn weigh<'g>(&'g self, command: &str, context: &SessionContext) -> Weighed<'g>
+    where
+        'a: 'g,
+    {
+        let began = Instant::now();
+        let (verdict, calls) = judge_calls(command, &context.place);
+        let subject = Subject::new(command, context, &calls);
+        let prohibited = self.grants.prohibition(&verdict, &calls).is_some();
+        let question = Question { gate: self, context: context.clone(), verdict, subject, began };
+        if question.verdict.decision == Decision::Deny {
+            return question.refused(Reason::Floor, event::Approver::Rules, None);
+        }
+        if prohibited {
+            return question.refused(Reason::UserRule, event::Approver::Rules, None);
+        }
+        let case = Case {
+            kind: context.kind,
+            mode: context.mode,
+            backend: context.backend,
+            unattended: context.unattended,
+        };
+        let step = matrix::step(case, question.verdict.decision);
+        if step != Step::Run && question.approved_before() {
+            return question.approved(event::Approver::Stored, None);
+        }
+        match step {
+            Step::Run => question.approved(event::Approver::Rules, None),
+            // Without a second opinion at hand the question goes to the person, which is what it escalates to.
+            Step::AskPerson | Step::SecondOpinion => Weighed::Ask(question),
+            Step::NeedsRule => question.refused(Reason::Unattended, event::Approver::Rules, None),
+            Step::Refuse => question.refused(Reason::Floor, event::Approver::Rules, None),
+        }
+    }
+}
+
+/// How a question ended.
+enum Ending {
+    Said(Answer, event::Approver),
+    Expired,
+    Nobody(event::Approver),
+    /// The same question is answered once for both.
+    LookAgain,
+}
+
+impl<'g> Question<'g> {
+    pub fn verdict(&self) -> &Verdict {
+        &self.verdict
+    }
+
+    pub fn digest(&self) -> Digest {
+        self.subject.digest()
+    }
+
+    /// The agent asks its own person; what they say is not known here. Gives the words to ask with, unless the
+    /// question cannot be recorded.
+    pub fn hand_over(self) -> Result<String, Refused> {
+        if self.record_request().is_err() {
+            return Err(self.unrecorded());
+        }
+        let sentences: Vec<&str> =
+            self.verdict.findings.iter().map(|finding| finding.sentence.as_str()).collect();
+        Ok(sentences.join(" "))
+    }
+
+    /// Asks, waits, records, and remembers a yes that lasts.
+    pub fn put(self, approver: &Approver) -> Result<Approved, Refused> {
+        if self.record_request().is_err() {
+            return Err(self.unrecorded());
+        }
+        let deadline = Instant::now() + self.gate.timeout;
+        let ending = loop {
+            match self.ask_once(approver, deadline) {
+                Ok(Ending::LookAgain) if self.approved_before() => {
+                    return settled(self.approved(event::Approver::Stored, None));
+                }
+                Ok(Ending::LookAgain) if Instant::now() >= deadline => break Ending::Expired,
+                Ok(Ending::LookAgain) => {}
+                Ok(ending) => break ending,
+                Err(_) => break Ending::Nobody(approver.recorded()),
+            }
+        };
+        settled(match ending {
+            Ending::Said(Answer::Allow { scope }, by) => self.said_yes(scope, by),
+            Ending::Said(Answer::Deny { comment }, by) => self.refused(Reason::Denied, by, comment),
+            Ending::Expired | Ending::LookAgain => self.refused(Reason::Expired, approver.recorded(), None),
+            Ending::Nobody(by) => self.refused(Reason::NobodyAsked, by, None),
+        })
+    }
+
+    fn ask_once(&self, approver: &Approver, deadline: Instant) -> Result<Ending, BrokerError> {
+        if matches!(approver, Approver::Nobody) {
+            return Ok(Ending::Nobody(event::Approver::Nobody));
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        match self.gate.broker.ask(self.pending(), left)? {
+            Ok(asked) => self.wait(approver, asked, deadline),
+            Err(other) => self.wait_for_other(&other, deadline),
+        }
+    }
+
+    fn wait(&self, approver: &Approver, asked: Asked<'_>, deadline: Instant) -> Result<Ending, BrokerError> {
+        let mut shown = asked.pending.clone();
+        shown.command = (self.gate.redact)(&shown.command);
+        let reply =
+            approver.ask(&asked.pending, &shown, deadline, &mut || matches!(asked.answer(), Ok(Some(_))));
+        let (otherwise, by) = match reply {
+            Reply::Said(said) => {
+                // First under the lock wins: an answer from elsewhere may be there already.
+                let id = asked.pending.id.clone();
+                self.gate.broker.answer(&id, Some(&asked.pending.digest), &said)?;
+                (Fate::Abandoned, approver.recorded())
+            }
+            Reply::Elsewhere => (Fate::Abandoned, event::Approver::ControlSocket),
+            Reply::Expired => (Fate::Expired, approver.recorded()),
+            Reply::Lost => (Fate::Abandoned, approver.recorded()),
+        };
+        let digest = self.subject.digest();
+        if !asked.pending.digest_is(&digest) {
+            return Ok(Ending::Nobody(by));
+        }
+        Ok(match asked.settle(otherwise)? {
+            Fate::Answered { said } => Ending::Said(said, by),
+            Fate::Expired => Ending::Expired,
+            Fate::Abandoned => Ending::Nobody(by),
+        })
+    }
+
+    /// Somebody of the same session asks the same. A no holds for both, a lasting yes too; a yes for once is
+    /// for the one who asked, and this one asks for itself afterwards.
+    fn wait_for_other(&self, other: &Pending, deadline: Instant) -> Result<Ending, BrokerError> {
+        loop {
+            if let Some(fate) = self.gate.broker.fate(&other.id)? {
+                return Ok(match fate {
+                    Fate::Answered { said: Answer::Allow { .. } } | Fate::Abandoned => Ending::LookAgain,
+                    Fate::Answered { said } => Ending::Said(said, event::Approver::Stored),
+                    Fate::Expired => Ending::Expired,
+                });
+            }
+            if !self.gate.broker.is_waited_for(&other.id)? && self.gate.broker.fate(&other.id)?.is_none() {
+                self.gate.broker.list()?;
+                return Ok(Ending::LookAgain);
+            }
+            if Instant::now() >= deadline {
+                return Ok(Ending::Expired);
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    fn pending(&self) -> Pending {
+        let reason = |finding: &Finding| match finding.words.as_str() {
+            "" => finding.sentence.clone(),
+            words => format!("{} ({words})", finding.sentence),
+        };
+        Pending {
+            id: String::new(),
+            digest: self.subject.digest().to_string(),
+            session: self.context.session.clone(),
+            kind: self.context.kind.name().to_owned(),
+            command: self.subject.command().to_owned(),
+            directory: self.subject.directory().to_owned(),
+            reasons: self.verdict.findings.iter().map(reason).collect(),
+            can_be_kept: self.subject.can_be_kept(),
+            asked: 0,
+            expires: 0,
+        }
+    }
+
+    fn approved_before(&self) -> bool {
+        let stored = self.gate.grants.allowance(&self.verdict, &self.subject, &self.context.place).is_some();
+        // What cannot be read was not approved.
+        let of_session = || grants::of_session(self.gate.broker, &self.context).unwrap_or_default();
+        stored || of_session().contains(&self.subject.digest().to_string())
+    }
+
+    /// A yes that cannot be kept as long as it was meant holds once.
+    fn said_yes(self, scope: Scope, by: event::Approver) -> Weighed<'g> {
+        let kept = match scope {
+            Scope::Once => true,
+            _ if !self.subject.can_be_kept() => false,
+            Scope::Session => {
+                grants::keep_for_session(self.gate.broker, &self.context, &self.subject.digest()).is_ok()
+            }
+            Scope::Always => self.gate.grants.keep(self.gate.broker, &self.subject).is_ok(),
+        };
+        let scope = if kept { scope } else { Scope::Once };
+        self.approved(by, Some(scope))
+    }
+
+    fn approved(self, by: event::Approver, scope: Option<Scope>) -> Weighed<'g> {
+        let scope = scope.map(|scope| match scope {
+            Scope::Once => ApprovalScope::Once,
+            Scope::Session => ApprovalScope::Session,
+            Scope::Always => ApprovalScope::Always,
+        });
+        match self.record(Outcome::Allowed, by, scope) {
+            Ok(()) => {
+                Weighed::Approved(Approved { subject: self.subject, by_person: by != event::Approver::Rules })
+            }
+            Err(_) => Weighed::Refused(self.unrecorded()),
+        }
+    }
+
+    /// A no stays a no when it cannot be recorded.
+    fn refused(self, reason: Reason, by: event::Approver, comment: Option<String>) -> Weighed<'g> {
+        let recorded = match reason {
+            Reason::Floor => ApprovalReason::Hardline,
+            Reason::UserRule => ApprovalReason::Rule,
+            Reason::Unattended => ApprovalReason::SessionKind,
+            Reason::Denied => ApprovalReason::DeniedByPerson,
+            Reason::Expired => ApprovalReason::TimedOut,
+            Reason::NobodyAsked if by == event::Approver::Nobody => ApprovalReason::NobodyToAsk,
+            Reason::NobodyAsked => ApprovalReason::ApproverFailed,
+            Reason::Unrecorded => ApprovalReason::RecordUnavailable,
+        };
+        let reason = match self.record(Outcome::Refused { reason: recorded }, by, None) {
+            Ok(()) => reason,
+            Err(_) => Reason::Unrecorded,
+        };
+        Weighed::Refused(Refused { reason, findings: self.verdict.findings, comment })
+    }
+
+    fn unrecorded(self) -> Refused {
+        Refused { reason: Reason::Unrecorded, findings: self.verdict.findings, comment: None }
+    }
+
+    fn record_request(&self) -> Result<(), AuditError> {
+        let event = ApprovalRequested {
+            command: CommandText::already_redacted((self.gate.redact)(self.subject.command())),
+            digest: CommandDigest(self.subject.digest().0),
+            rule: self.rule(),
+            session_kind: recorded_kind(self.context.kind),
+        };
+        self.write(&event.into())
+    }
+
+    fn record(
+        &self,
+        outcome: Outcome<ApprovalReason>,
+        approver: event::Approver,
+        scope: Option<ApprovalScope>,
+    ) -> Result<(), AuditError> {
+        let verdict = match self.verdict.decision {
+            Decision::Allow => event::Verdict::Allow,
+            Decision::Ask => event::Verdict::Ask,
+            Decision::Deny => event::Verdict::Deny,
+        };
+        let event = ApprovalDecided {
+            outcome,
+            verdict,
+            rule: self.rule(),
+            approver,
+            scope,
+            digest: CommandDigest(self.subject.digest().0),
+            milliseconds: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        };
+        self.write(&event.into())
+    }
+
+    fn rule(&self) -> Label {
+        Label::new(self.verdict.findings.first().map_or("none", |finding| finding.rule))
+    }
+
+    fn write(&self, event: &cofferdam_audit::Event) -> Result<(), AuditError> {
+        // Going on without a record is the user's own setting, and the record counts what it missed.
+        self.gate.recorder.record(Some(&Label::new(&self.context.session)), event).map(drop)
+    }
+}
+
+fn settled(weighed: Weighed<'_>) -> Result<Approved, Refused> {
+    match weighed {
+        Weighed::Approved(approved) => Ok(approved),
+        Weighed::Refused(refused) => Err(refused),
+        Weighed::Ask(question) => {
+            Err(Refused { reason: Reason::NobodyAsked, findings: question.verdict.findings, comment: None })
+        }
+    }
+}
+
+fn recorded_kind(kind: SessionKind) -> event::SessionKind {
+    match kind {
+        SessionKind::Interactive => event::SessionKind::Interactive,
+        SessionKind::Gateway => event::SessionKind::Gateway,
+        SessionKind::Cron => event::SessionKind::Cron,
+        SessionKind::Headless => event::SessionKind::Headless,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_that_is_code_has_its_name_in_the_list() {
+        let sources = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let mut looked_at = 0;
+        for entry in std::fs::read_dir(sources).unwrap().flatten().filter(|entry| entry.path().is_file()) {
+            let text = std::fs::read_to_string(entry.path()).unwrap();
+            for part in
+                ["Report::ask(", "Report::deny(", "rule: "].iter().flat_map(|mark| text.split(mark).skip(1))
+            {
+                let Some(name) = part.trim_start().strip_prefix('"').and_then(|rest| rest.split('"').next())
+                else {
+                    continue;
+                };
+                looked_at += 1;
+                assert!(RULES_IN_CODE.contains(&name), "{name} in {}", entry.path().display());
+            }
+        }
+        assert!(looked_at > 20, "{looked_at}");
+    }
+
+    #[test]
+    fn req_a18_no_answer_names_a_switch() {
+        for reason in [
+            Reason::Floor,
+            Reason::UserRule,
+            Reason::Unattended,
+            Reason::Denied,
+            Reason::Expired,
+            Reason::NobodyAsked,
+            Reason::Unrecorded,
+        ] {
+            let told = Refused { reason, findings: Vec::new(), comment: None }.sentence().to_lowercase();
+            for word in ["mode", "config", "off", "cofferdam", "approvals", "toml", "disable", "setting"] {
+                assert!(
+                    !told.split(|c: char| !c.is_alphanumeric()).any(|told| told == word),
+                    "{word}: {told}"
+                );
+            }
+        }
+    }
+}
