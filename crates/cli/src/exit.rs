@@ -13,7 +13,7 @@ pub enum Exit {
     Success = 0,
     /// It looked, and what it found is not good: a check failed, a record does not verify.
     Found = 1,
-    /// Somebody has to be asked first.
+    /// Somebody has to be asked first. To an agent that called a hook: it is blocked.
     Ask = 2,
     /// A guard says no.
     Denied = 3,

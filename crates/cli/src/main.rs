@@ -7,6 +7,7 @@ mod args;
 mod commands;
 mod exit;
 mod failure;
+mod gatekeeper;
 mod output;
 mod places;
 mod secret_sources;

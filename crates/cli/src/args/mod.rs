@@ -5,6 +5,7 @@ pub mod audit;
 mod completions;
 mod config;
 mod env;
+pub mod hook;
 mod man;
 mod mistake;
 mod providers;
@@ -47,6 +48,7 @@ pub struct Args {
 pub enum Command {
     /// The gate: what a command would do, and whether somebody has to be asked
     Approvals(approvals::Approvals),
+    Hook(hook::HookArgs),
     Env(EnvArgs),
     Providers(ProvidersArgs),
     Secrets(SecretsArgs),
@@ -63,7 +65,10 @@ pub enum Command {
 pub fn parse() -> Result<Args, Exit> {
     Args::try_parse().map_err(|error| {
         if error.use_stderr() {
-            return mistake::failure(&error).report();
+            let exit = mistake::failure(&error).report();
+            // An agent that calls a hook takes every other number for a yes.
+            let hook = std::env::args_os().nth(1).is_some_and(|command| command == "hook");
+            return if hook { Exit::Ask } else { exit };
         }
         // Nothing is left to do when the terminal is gone.
         let _ = error.print();

@@ -1,4 +1,7 @@
-//! `cofferdam approvals`: judges commands and shows the rules; nothing is run.
+//! `cofferdam approvals`: judges commands, asks about them, and shows the rules; nothing is run.
+
+mod answers;
+mod ask;
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -20,6 +23,11 @@ pub fn run(args: Approvals) -> Result<Exit, Failure> {
             None => one(&check),
         },
         Command::Rules(rules) => list(rules.json),
+        Command::Ask(args) => ask::run(&args),
+        Command::List(args) => answers::list(args.json),
+        Command::Allow(args) => answers::allow(&args),
+        Command::Deny(args) => answers::deny(args),
+        Command::Revoke(args) => answers::revoke(&args.id),
     }
 }
 

@@ -5,6 +5,7 @@ mod audit;
 mod completions;
 mod config;
 mod env;
+mod hook;
 mod man;
 mod providers;
 mod read_guard;
@@ -17,6 +18,7 @@ use crate::failure::Failure;
 pub fn run(args: Args) -> Result<Exit, Failure> {
     match args.command {
         Command::Approvals(args) => approvals::run(args),
+        Command::Hook(args) => Ok(hook::run(&args)),
         Command::Env(args) => env::run(&args),
         Command::Providers(args) => providers::run(&args),
         Command::Secrets(args) => secrets::run(&args),

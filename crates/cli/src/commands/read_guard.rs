@@ -41,7 +41,7 @@ pub fn run(args: &ReadGuardArgs) -> Result<Exit, Failure> {
 }
 
 /// The built-in list, the places below this user's home, and our own files wherever they are.
-fn guard() -> Result<ReadGuard, Failure> {
+pub(super) fn guard() -> Result<ReadGuard, Failure> {
     let directory = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let mut guard = ReadGuard::default();
     if let Some(home) = directory("HOME") {

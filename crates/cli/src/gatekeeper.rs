@@ -1,0 +1,165 @@
+//! The gate with everything that it needs on this machine.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cofferdam_approvals::approver::{Approver, Notifier, Terminal};
+use cofferdam_approvals::{Backend, Broker, BrokerError, Context, Gate, Grants, GrantsError, SessionContext};
+use cofferdam_audit::{OnWriteFailure, Recorder, Settings as RecordSettings};
+use cofferdam_policy::document::{self, Mode, SessionKind, Unattended};
+use cofferdam_policy::environment::{self, HostEnvironment, ProviderVariables, Request, Trust};
+use cofferdam_policy::registry::Registry;
+use cofferdam_secrets::redaction::{Patterns, Redactor, Replacement};
+
+use crate::args::approvals::KindArg;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::settings::{self, Settings};
+
+pub struct Gatekeeper {
+    settings: Settings,
+    pub broker: Broker,
+    pub grants: Grants,
+    recorder: Recorder,
+}
+
+impl Gatekeeper {
+    /// What cannot be read or opened is a failure: without rules or record there is no gate.
+    pub fn open() -> Result<Self, Failure> {
+        let settings = Settings::load()?;
+        let broker = broker(&settings)?;
+        let grants = grants(&settings)?;
+        let on_write_failure = match settings.config.audit.on_write_failure {
+            document::OnWriteFailure::Refuse => OnWriteFailure::Refuse,
+            document::OnWriteFailure::Continue => OnWriteFailure::Continue,
+        };
+        let recorder = Recorder::open(
+            &settings.places.audit(),
+            RecordSettings { on_write_failure, ..Default::default() },
+        )
+        .map_err(|error| Failure::new(Exit::Unavailable, error.to_string()).hint(error.fix()))?;
+        Ok(Self { settings, broker, grants, recorder })
+    }
+
+    pub fn gate(&self, longest: Option<Duration>) -> Gate<'_> {
+        let timeout = self.settings.config.approval.timeout;
+        Gate {
+            broker: &self.broker,
+            grants: &self.grants,
+            recorder: &self.recorder,
+            timeout: longest.map_or(timeout, |longest| longest.min(timeout)),
+            redact: &redacted,
+        }
+    }
+
+    pub fn context(
+        &self,
+        session: String,
+        kind: KindArg,
+        directory: &Path,
+        backend: Backend,
+    ) -> SessionContext {
+        let approval = &self.settings.config.approval;
+        let kind = match kind {
+            KindArg::Interactive => SessionKind::Interactive,
+            KindArg::Gateway => SessionKind::Gateway,
+            KindArg::Cron => SessionKind::Cron,
+            KindArg::Headless => SessionKind::Headless,
+        };
+        let unattended = match kind {
+            SessionKind::Cron => approval.cron,
+            SessionKind::Headless => approval.headless,
+            SessionKind::Interactive | SessionKind::Gateway => Unattended::Deny,
+        };
+        let home = env::var("HOME").unwrap_or_else(|_| "/nonexistent".to_owned());
+        let user = env::var("USER").or_else(|_| env::var("LOGNAME")).unwrap_or_else(|_| "user".to_owned());
+        let place = Context::new(directory.to_string_lossy(), home, user);
+        SessionContext { session, kind, mode: approval.mode, backend, unattended, place }
+    }
+
+    /// The person at the terminal, if there is one.
+    pub fn at_terminal(&self, context: &SessionContext) -> Approver {
+        match Terminal::find() {
+            Some(terminal) if context.kind == SessionKind::Interactive => Approver::Terminal(terminal),
+            _ => self.away_from_terminal(context),
+        }
+    }
+
+    /// The configured program; in a chat also whoever looks at the list.
+    pub fn away_from_terminal(&self, context: &SessionContext) -> Approver {
+        let argv = &self.settings.config.approval.notify;
+        if !argv.is_empty() {
+            return Approver::Command(Notifier {
+                argv: argv.clone(),
+                environment: Arc::new(notifier_environment()),
+            });
+        }
+        match context.kind {
+            SessionKind::Gateway => Approver::Queue,
+            _ => Approver::Nobody,
+        }
+    }
+}
+
+/// Said once, at the start, where questions will come up that nobody can be asked.
+pub fn warn_if_nobody(context: &SessionContext, approver: &Approver) {
+    let watched = matches!(context.kind, SessionKind::Interactive | SessionKind::Gateway);
+    if watched && context.mode != Mode::Off && matches!(approver, Approver::Nobody) {
+        eprintln!(
+            "cofferdam: warning: nobody can be asked here (no terminal, no notifier, no gateway), so whatever needs \
+             approval is refused"
+        );
+    }
+}
+
+pub fn broker(settings: &Settings) -> Result<Broker, Failure> {
+    Broker::open(&settings.places.state.join("approvals")).map_err(|error| broker_failure(&error))
+}
+
+pub fn grants(settings: &Settings) -> Result<Grants, Failure> {
+    let directory = &settings.places.config;
+    let text = settings::read_own(&Grants::file(directory))?;
+    Grants::parse(directory, text.as_deref()).map_err(|error| grants_failure(&error))
+}
+
+pub fn broker_failure(error: &BrokerError) -> Failure {
+    let failure = Failure::new(Exit::Unavailable, error.to_string());
+    match error {
+        BrokerError::Private(private) => failure.hint(private.fix()),
+        BrokerError::Damaged(_) => failure.hint("remove the file; whatever it asked is not approved"),
+        BrokerError::NoRandomness(_) => failure,
+    }
+}
+
+pub fn grants_failure(error: &GrantsError) -> Failure {
+    match error {
+        GrantsError::Private(private) => {
+            Failure::new(Exit::Unavailable, error.to_string()).hint(private.fix())
+        }
+        GrantsError::Mistakes(path, mistakes) => settings::report(path, mistakes),
+        GrantsError::Broker(error) => broker_failure(error),
+        GrantsError::EditByHand(_) => Failure::new(Exit::Unavailable, error.to_string())
+            .hint("remove it from approvals.toml with an editor"),
+    }
+}
+
+/// What a program of the user's gets: it finds its own files, and no credential.
+fn notifier_environment() -> environment::ChildEnvironment {
+    let registry = Registry::new(Vec::new());
+    let host = HostEnvironment::new(env::vars_os());
+    environment::build(&host, &Request::plain(Trust::Tool), &ProviderVariables::new(&registry)).environment
+}
+
+/// A text without anything that has the shape of a key.
+fn redacted(text: &str) -> String {
+    let (patterns, _) = Patterns::new(std::iter::empty());
+    let mut redactor =
+        Redactor::new(Arc::new(patterns), Replacement::Marker).with_shapes(Arc::new(BTreeSet::new()));
+    let mut out = Vec::with_capacity(text.len());
+    redactor.push_all(text.as_bytes(), &mut out);
+    redactor.finish(&mut out);
+    String::from_utf8_lossy(&out).into_owned()
+}
