@@ -94,6 +94,8 @@ pub enum BrokerError {
     /// A file of ours does not hold what we wrote.
     Damaged(String),
     NoRandomness(std::io::Error),
+    /// No person reads a command of that length.
+    TooLarge,
 }
 
 impl From<PrivateError> for BrokerError {
@@ -107,6 +109,7 @@ impl std::fmt::Display for BrokerError {
         match self {
             Self::Private(error) => error.fmt(out),
             Self::Damaged(name) => write!(out, "{name} does not hold what was written there"),
+            Self::TooLarge => out.write_str("the command is too long to be shown to anybody"),
             Self::NoRandomness(error) => write!(out, "the kernel gives no random numbers: {error}"),
         }
     }
@@ -159,8 +162,12 @@ impl Broker {
         question.id = self.new_id()?;
         question.asked = now();
         question.expires = question.asked.saturating_add(timeout.as_secs().max(1));
+        let bytes = to_json(&question);
+        if bytes.len() as u64 > LARGEST {
+            return Err(BrokerError::TooLarge);
+        }
         let alive = self.pending.lock(&alive_name(&question.id))?;
-        self.pending.write_atomically(&json_name(&question.id), &to_json(&question))?;
+        self.pending.write_atomically(&json_name(&question.id), &bytes)?;
         Ok(Ok(Asked { broker: self, pending: question, _alive: alive, settled: false }))
     }
 
@@ -253,6 +260,7 @@ impl Broker {
 
     /// Whether the process behind a question is there.
     pub(crate) fn is_waited_for(&self, id: &str) -> Result<bool, BrokerError> {
+        let _lock = self.base.lock("lock")?;
         Ok(self.pending.open_read(&json_name(id)).is_ok()
             && self.pending.try_lock(&alive_name(id))?.is_none())
     }

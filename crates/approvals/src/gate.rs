@@ -8,13 +8,13 @@ use cofferdam_audit::event::{
 use cofferdam_audit::{AuditError, CommandText, Label, Recorder};
 use cofferdam_policy::document::SessionKind;
 
-use crate::approver::{Approver, Reply};
+use crate::approver::{Approver, Asking, Reply};
 use crate::broker::{Asked, BrokerError};
 use crate::judge::judge_calls;
 use crate::matrix::{self, Case, Step};
 use crate::{
-    Answer, Broker, Decision, Digest, Fate, Finding, Grants, Pending, Scope, SessionContext, Subject,
-    Verdict, grants, visible,
+    Answer, Answered, Broker, Decision, Digest, Fate, Finding, Grants, Pending, Scope, SessionContext,
+    Subject, Verdict, grants, visible,
 };
 
 /// The names of the rules that are code and not data.
@@ -93,6 +93,8 @@ pub struct Approved {
     subject: Subject,
     /// Whether a person said yes, now or earlier, and not the rules alone.
     by_person: bool,
+    /// Why a lasting yes was not kept, if it was not.
+    unkept: Option<String>,
 }
 
 /// A script is no longer what was approved.
@@ -117,6 +119,11 @@ impl Approved {
     /// Whether a person said yes, now or earlier; otherwise there was nothing to ask about, or no wish to be asked.
     pub fn by_person(&self) -> bool {
         self.by_person
+    }
+
+    /// Why a yes that was meant to last holds only once.
+    pub fn unkept(&self) -> Option<&str> {
+        self.unkept.as_deref()
     }
 
     /// To be called last before the command is started: the scripts are read again.
@@ -334,16 +341,20 @@ impl<'g> Question<'g> {
     }
 
     fn wait(&self, approver: &Approver, asked: Asked<'_>, deadline: Instant) -> Result<Ending, BrokerError> {
-        let mut shown = asked.pending.clone();
-        shown.command = (self.gate.redact)(&shown.command);
-        let reply =
-            approver.ask(&asked.pending, &shown, deadline, &mut || matches!(asked.answer(), Ok(Some(_))));
+        let mut redacted = asked.pending.clone();
+        redacted.command = (self.gate.redact)(&redacted.command);
+        redacted.reasons.iter_mut().for_each(|reason| *reason = (self.gate.redact)(reason));
+        let asking =
+            Asking { question: &asked.pending, redacted: &redacted, deadline, broker: self.gate.broker };
+        let reply = approver.ask(&asking, &mut || matches!(asked.answer(), Ok(Some(_))));
         let (otherwise, by) = match reply {
             Reply::Said(said) => {
                 // First under the lock wins: an answer from elsewhere may be there already.
-                let id = asked.pending.id.clone();
-                self.gate.broker.answer(&id, Some(&asked.pending.digest), &said)?;
-                (Fate::Abandoned, approver.recorded())
+                let pending = &asked.pending;
+                match self.gate.broker.answer(&pending.id, Some(&pending.digest), &said)? {
+                    Answered::Taken(_) => (Fate::Abandoned, approver.recorded()),
+                    _ => (Fate::Expired, event::Approver::ControlSocket),
+                }
             }
             Reply::Elsewhere => (Fate::Abandoned, event::Approver::ControlSocket),
             Reply::Expired => (Fate::Expired, approver.recorded()),
@@ -411,15 +422,24 @@ impl<'g> Question<'g> {
     /// A yes that cannot be kept as long as it was meant holds once.
     fn said_yes(self, scope: Scope, by: event::Approver) -> Weighed<'g> {
         let kept = match scope {
-            Scope::Once => true,
-            _ if !self.subject.can_be_kept() => false,
+            Scope::Once => Ok(()),
+            _ if !self.subject.can_be_kept() => Err("parts of it are only known when it runs".to_owned()),
             Scope::Session => {
-                grants::keep_for_session(self.gate.broker, &self.context, &self.subject.digest()).is_ok()
+                grants::keep_for_session(self.gate.broker, &self.context, &self.subject.digest())
+                    .map_err(|error| error.to_string())
             }
-            Scope::Always => self.gate.grants.keep(self.gate.broker, &self.subject).is_ok(),
+            Scope::Always => self
+                .gate
+                .grants
+                .keep(self.gate.broker, &self.subject)
+                .map(drop)
+                .map_err(|error| error.to_string()),
         };
-        let scope = if kept { scope } else { Scope::Once };
-        self.approved(by, Some(scope))
+        let scope = if kept.is_ok() { scope } else { Scope::Once };
+        match self.approved(by, Some(scope)) {
+            Weighed::Approved(approved) => Weighed::Approved(Approved { unkept: kept.err(), ..approved }),
+            other => other,
+        }
     }
 
     fn approved(self, by: event::Approver, scope: Option<Scope>) -> Weighed<'g> {
@@ -429,9 +449,11 @@ impl<'g> Question<'g> {
             Scope::Always => ApprovalScope::Always,
         });
         match self.record(Outcome::Allowed, by, scope) {
-            Ok(()) => {
-                Weighed::Approved(Approved { subject: self.subject, by_person: by != event::Approver::Rules })
-            }
+            Ok(()) => Weighed::Approved(Approved {
+                subject: self.subject,
+                by_person: by != event::Approver::Rules,
+                unkept: None,
+            }),
             Err(_) => Weighed::Refused(self.unrecorded()),
         }
     }
@@ -523,7 +545,46 @@ fn recorded_kind(kind: SessionKind) -> event::SessionKind {
 
 #[cfg(test)]
 mod tests {
+    use cofferdam_audit::Settings;
+    use cofferdam_policy::document::{Mode, Unattended};
+
     use super::*;
+    use crate::{Backend, Context};
+
+    #[test]
+    fn req_a16_an_approval_does_not_outlive_the_bytes_that_were_approved() {
+        let home = tempfile::tempdir().unwrap();
+        let broker = Broker::open(&home.path().join("state/approvals")).unwrap();
+        let grants = Grants::parse(home.path(), None).unwrap();
+        let recorder = Recorder::open(&home.path().join("state/audit"), Settings::default()).unwrap();
+        let timeout = Duration::from_secs(1);
+        let gate = Gate {
+            broker: &broker,
+            grants: &grants,
+            recorder: &recorder,
+            timeout,
+            redact: &|text| text.to_owned(),
+        };
+        let context = SessionContext {
+            session: "s".into(),
+            kind: SessionKind::Interactive,
+            mode: Mode::Off,
+            backend: Backend::Host,
+            unattended: Unattended::Deny,
+            place: Context::new(home.path().to_str().unwrap(), "/home/u", "u"),
+        };
+        for command in
+            ["bash run.sh", "sudo nice ./run.sh x", "cd . && python3 -u run.sh", "bash -c 'sh run.sh'"]
+        {
+            std::fs::write(home.path().join("run.sh"), "echo one").unwrap();
+            let approved = gate.decide(command, &context, &Approver::Nobody).expect("nothing is asked");
+            assert_eq!(approved.still_holds(), Ok(()), "{command}");
+            std::fs::write(home.path().join("run.sh"), "echo two").unwrap();
+            assert!(approved.still_holds().is_err(), "{command}");
+            std::fs::remove_file(home.path().join("run.sh")).unwrap();
+            assert!(approved.still_holds().is_err(), "{command}");
+        }
+    }
 
     #[test]
     fn every_rule_that_is_code_has_its_name_in_the_list() {

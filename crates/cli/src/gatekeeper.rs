@@ -130,7 +130,7 @@ pub fn broker_failure(error: &BrokerError) -> Failure {
     match error {
         BrokerError::Private(private) => failure.hint(private.fix()),
         BrokerError::Damaged(_) => failure.hint("remove the file; whatever it asked is not approved"),
-        BrokerError::NoRandomness(_) => failure,
+        BrokerError::NoRandomness(_) | BrokerError::TooLarge => failure,
     }
 }
 

@@ -11,7 +11,7 @@ pub use notifier::Notifier;
 pub use terminal::Terminal;
 
 use crate::gate::LOOK;
-use crate::{Answer, Pending};
+use crate::{Answer, Broker, Pending};
 
 /// Where a question goes. Whoever it is, it can be answered with `approvals allow` as well.
 pub enum Approver {
@@ -22,6 +22,16 @@ pub enum Approver {
     /// Whoever looks at the list: a gateway, a dashboard, another terminal.
     Queue,
     Nobody,
+}
+
+/// A question that is being put.
+pub(crate) struct Asking<'a> {
+    /// As it is, for eyes at a terminal.
+    pub question: &'a Pending,
+    /// Without what looks like a key, for programs.
+    pub redacted: &'a Pending,
+    pub deadline: Instant,
+    pub broker: &'a Broker,
 }
 
 /// What came of asking.
@@ -36,17 +46,11 @@ pub(crate) enum Reply {
 
 impl Approver {
     /// Asks and waits until the deadline. `answered` tells whether an answer came in from elsewhere.
-    /// A terminal shows the question as it is; a program gets it without known secrets.
-    pub(crate) fn ask(
-        &self,
-        question: &Pending,
-        redacted: &Pending,
-        deadline: Instant,
-        answered: &mut dyn FnMut() -> bool,
-    ) -> Reply {
+    pub(crate) fn ask(&self, asking: &Asking<'_>, answered: &mut dyn FnMut() -> bool) -> Reply {
+        let deadline = asking.deadline;
         match self {
-            Self::Terminal(terminal) => terminal.ask(question, deadline, answered),
-            Self::Command(notifier) => notifier.ask(redacted, deadline, answered),
+            Self::Terminal(terminal) => terminal.ask(asking, answered),
+            Self::Command(notifier) => notifier.ask(asking.redacted, deadline, answered),
             Self::Queue => loop {
                 if answered() {
                     return Reply::Elsewhere;

@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::termios::{
-    LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcgetpgrp, tcsetattr,
+    InputModes, LocalModes, OptionalActions, OutputModes, QueueSelector, Termios, tcflush, tcgetattr,
+    tcgetpgrp, tcsetattr,
 };
 
-use super::Reply;
+use super::{Asking, Reply};
 use crate::gate::LOOK;
 use crate::{Answer, Pending, Scope, visible};
 
@@ -24,6 +25,8 @@ const LONGEST: usize = 4096;
 #[derive(Debug)]
 pub struct Terminal {
     device: File,
+    /// The lock of whose turn it is.
+    lock: String,
 }
 
 impl Terminal {
@@ -32,15 +35,30 @@ impl Terminal {
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
         let device = File::from(rustix::fs::open("/dev/tty", flags, Mode::empty()).ok()?);
         let foreground = tcgetpgrp(&device).ok()?;
-        (foreground == rustix::process::getpgrp()).then_some(Self { device })
+        // `/dev/tty` has one number for everybody; the session tells the terminals apart.
+        let session = rustix::process::getsid(None).ok()?;
+        let lock = format!("terminal-{}", session.as_raw_nonzero());
+        (foreground == rustix::process::getpgrp()).then_some(Self { device, lock })
     }
 
-    pub(super) fn ask(
-        &self,
-        question: &Pending,
-        deadline: Instant,
-        answered: &mut dyn FnMut() -> bool,
-    ) -> Reply {
+    pub(super) fn ask(&self, asking: &Asking<'_>, answered: &mut dyn FnMut() -> bool) -> Reply {
+        // One question at a time: of two processes that read from one terminal, either may get the answer that
+        // was meant for the other.
+        let turn = loop {
+            match asking.broker.directory().try_lock(&self.lock) {
+                Ok(Some(turn)) => break turn,
+                Ok(None) if answered() => return Reply::Elsewhere,
+                Ok(None) if Instant::now() >= asking.deadline => return Reply::Expired,
+                Ok(None) => std::thread::sleep(LOOK),
+                Err(_) => return Reply::Lost,
+            }
+        };
+        let reply = self.alone(asking.question, asking.deadline, answered);
+        drop(turn);
+        reply
+    }
+
+    fn alone(&self, question: &Pending, deadline: Instant, answered: &mut dyn FnMut() -> bool) -> Reply {
         let Ok(cooked) = Cooked::set(&self.device) else { return Reply::Lost };
         let reply = self.converse(question, deadline, answered);
         drop(cooked);
@@ -140,6 +158,8 @@ impl<'t> Cooked<'t> {
     fn set(device: &'t File) -> rustix::io::Result<Self> {
         let before = tcgetattr(device)?;
         let mut wanted = before.clone();
+        wanted.input_modes |= InputModes::ICRNL;
+        wanted.output_modes |= OutputModes::OPOST | OutputModes::ONLCR;
         wanted.local_modes |= LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG;
         tcsetattr(device, OptionalActions::Flush, &wanted)?;
         Ok(Self { device, before })

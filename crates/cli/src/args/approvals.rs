@@ -6,6 +6,10 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cofferdam approvals check 'rm -rf build'
+  cofferdam approvals list
+  cofferdam approvals allow k3w9m2pa")]
 pub struct Approvals {
     #[command(subcommand)]
     pub command: Command,

@@ -15,6 +15,7 @@ use super::approvals::KindArg;
 /// and is a no when --wait is over. Give the agent's hook a timeout that is longer than that.
 #[derive(Debug, Args)]
 #[command(after_help = r#"Examples:
+  cofferdam hook claude-code < call.json
   Claude Code, in ~/.claude/settings.json:
     {"hooks": {"PreToolUse": [{"matcher": "*", "hooks":
       [{"type": "command", "command": "cofferdam hook claude-code", "timeout": 60}]}]}}
@@ -23,10 +24,7 @@ use super::approvals::KindArg;
       [{"type": "command", "command": "cofferdam hook codex", "timeout": 60}]}]}}
   Gemini CLI, in ~/.gemini/settings.json:
     {"hooks": {"BeforeTool": [{"matcher": ".*", "hooks":
-      [{"type": "command", "command": "cofferdam hook gemini", "timeout": 60000}]}]}}
-  Try it:
-    echo '{"session_id":"s","cwd":"/tmp","hook_event_name":"PreToolUse","tool_name":"Bash",
-      "tool_input":{"command":"rm -rf /"}}' | cofferdam hook claude-code"#)]
+      [{"type": "command", "command": "cofferdam hook gemini", "timeout": 60000}]}]}}"#)]
 pub struct HookArgs {
     /// The agent that calls
     pub agent: AgentArg,

@@ -39,6 +39,9 @@ pub fn run(args: &Ask) -> Result<Exit, Failure> {
     warn_if_nobody(&context, &approver);
     match keeper.gate(None).decide(&args.command, &context, &approver) {
         Ok(approved) => {
+            if let Some(why) = approved.unkept() {
+                eprintln!("cofferdam: warning: this holds once only: {why}");
+            }
             let digest = approved.digest().to_string();
             show(
                 args,

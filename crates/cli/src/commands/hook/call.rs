@@ -24,28 +24,35 @@ pub struct Call {
     pub agent_asks: bool,
 }
 
-/// Where the interesting part of a tool's input is.
+/// Where the interesting part of a tool's input is: one of these keys.
 enum Tool {
-    Shell(&'static str),
-    Reads(&'static str),
-    ReadsMany(&'static str),
-    Writes(&'static str),
-    Patch(&'static str),
+    Shell(&'static [&'static str]),
+    Reads(&'static [&'static str]),
+    ReadsMany(&'static [&'static str]),
+    /// A path that may be left out.
+    Searches(&'static [&'static str]),
+    Writes(&'static [&'static str]),
+    Patch(&'static [&'static str]),
     Other,
 }
 
+/// The tools that are documented to run, read or write something. Older names of keys are known too: a call that
+/// cannot be read is blocked.
 fn tool(agent: AgentArg, name: &str) -> Tool {
     match (agent, name) {
-        (AgentArg::ClaudeCode | AgentArg::Codex, "Bash") | (AgentArg::Gemini, "run_shell_command") => {
-            Tool::Shell("command")
+        (AgentArg::ClaudeCode, "Bash") | (AgentArg::Gemini, "run_shell_command") => Tool::Shell(&["command"]),
+        (AgentArg::Codex, "Bash" | "shell" | "local_shell" | "exec_command") => {
+            Tool::Shell(&["command", "cmd"])
         }
-        (AgentArg::ClaudeCode, "Read") => Tool::Reads("file_path"),
-        (AgentArg::ClaudeCode, "Write" | "Edit" | "MultiEdit") => Tool::Writes("file_path"),
-        (AgentArg::ClaudeCode, "NotebookEdit") => Tool::Writes("notebook_path"),
-        (AgentArg::Codex, "apply_patch") => Tool::Patch("command"),
-        (AgentArg::Gemini, "read_file") => Tool::Reads("file_path"),
-        (AgentArg::Gemini, "read_many_files") => Tool::ReadsMany("include"),
-        (AgentArg::Gemini, "write_file" | "replace") => Tool::Writes("file_path"),
+        (AgentArg::ClaudeCode, "Read") => Tool::Reads(&["file_path"]),
+        (AgentArg::ClaudeCode, "Grep") => Tool::Searches(&["path"]),
+        (AgentArg::ClaudeCode, "Write" | "Edit" | "MultiEdit") => Tool::Writes(&["file_path"]),
+        (AgentArg::ClaudeCode, "NotebookEdit") => Tool::Writes(&["notebook_path"]),
+        (AgentArg::Codex, "apply_patch") => Tool::Patch(&["command", "input", "patch"]),
+        (AgentArg::Gemini, "read_file") => Tool::Reads(&["file_path", "absolute_path", "path"]),
+        (AgentArg::Gemini, "read_many_files") => Tool::ReadsMany(&["include", "paths"]),
+        (AgentArg::Gemini, "search_file_content" | "grep_search") => Tool::Searches(&["dir_path", "path"]),
+        (AgentArg::Gemini, "write_file" | "replace") => Tool::Writes(&["file_path"]),
         _ => Tool::Other,
     }
 }
@@ -97,22 +104,29 @@ fn text<'v>(call: &'v Map<String, Value>, key: &str) -> Result<&'v str, String> 
     call.get(key).and_then(Value::as_str).ok_or_else(|| format!("{key} is missing or not a text"))
 }
 
+fn one_of<'v>(input: &'v Map<String, Value>, keys: &[&'static str]) -> Option<&'v Value> {
+    keys.iter().find_map(|key| input.get(*key))
+}
+
+fn text_of<'v>(input: &'v Map<String, Value>, keys: &[&'static str]) -> Result<&'v str, String> {
+    let wrong = || format!("{} is missing or not a text", keys.first().copied().unwrap_or_default());
+    one_of(input, keys).and_then(Value::as_str).ok_or_else(wrong)
+}
+
 fn acts(tool: &Tool, input: &Map<String, Value>) -> Result<Vec<Act>, String> {
     Ok(match tool {
-        Tool::Shell(key) => vec![Act::Run(text(input, key)?.to_owned())],
-        Tool::Reads(key) => vec![Act::Read(text(input, key)?.to_owned())],
-        Tool::ReadsMany(key) => {
+        Tool::Shell(keys) => vec![Act::Run(text_of(input, keys)?.to_owned())],
+        Tool::Reads(keys) => vec![Act::Read(text_of(input, keys)?.to_owned())],
+        Tool::Searches(keys) if one_of(input, keys).is_none() => Vec::new(),
+        Tool::Searches(keys) => vec![Act::Read(text_of(input, keys)?.to_owned())],
+        Tool::ReadsMany(keys) => {
             let items =
-                input.get(*key).and_then(Value::as_array).ok_or_else(|| format!("{key} is not a list"))?;
+                one_of(input, keys).and_then(Value::as_array).ok_or("the list of files is missing")?;
             let path = |item: &Value| item.as_str().map(|path| Act::Read(path.to_owned()));
-            items
-                .iter()
-                .map(path)
-                .collect::<Option<_>>()
-                .ok_or_else(|| format!("{key} is not a list of texts"))?
+            items.iter().map(path).collect::<Option<_>>().ok_or("the list of files is not one of texts")?
         }
-        Tool::Writes(key) => vec![Act::Run(writing(text(input, key)?))],
-        Tool::Patch(key) => patched(text(input, key)?).map(|path| Act::Run(writing(path))).collect(),
+        Tool::Writes(keys) => vec![Act::Run(writing(text_of(input, keys)?))],
+        Tool::Patch(keys) => patched(text_of(input, keys)?).map(|path| Act::Run(writing(path))).collect(),
         Tool::Other => Vec::new(),
     })
 }
