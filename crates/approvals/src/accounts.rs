@@ -1,6 +1,8 @@
 //! Processes that are stopped.
 
-use crate::Category::Services;
+use cofferdam_shell_syntax::{Shell, Source};
+
+use crate::Category::{OwnPolicy, Services};
 use crate::call::Call;
 use crate::judge::{Judge, Report};
 
@@ -10,16 +12,48 @@ const DAEMONS: &[&str] = &[
 ];
 
 impl Judge<'_> {
-    pub(crate) fn accounts(&mut self, program: &str, call: &Call) {
+    pub(crate) fn accounts(&mut self, shell: &Shell, program: &str, call: &Call) {
         match program {
-            "kill" => self.kill(call),
+            "kill" => self.kill(shell, call),
             "killall5" => self.report(&EVERY, call.line()),
             "pkill" | "killall" | "skill" | "pgrep-kill" | "xkill" | "taskkill" | "fuser" => self.kill_by_name(program, call),
             _ => {}
         }
     }
 
-    fn kill(&mut self, call: &Call) {
+    /// A service that is started or stopped through its own script.
+    pub(crate) fn service_script(&mut self, call: &Call) {
+        if call.argv[0].text().starts_with("/etc/init.d/") && !call.has_word(&["status"]) {
+            self.report(&Report::ask("service-script", Services, "It changes which services run."), call.line());
+        }
+    }
+
+    /// Processes that are found by other commands.
+    fn kill_found(&mut self, shell: &Shell, call: &Call) {
+        let hard = call.texts().any(|text| matches!(text, "-9" | "-KILL" | "-SIGKILL"));
+        for source in call.arguments().iter().flat_map(|word| word.sources()) {
+            match source {
+                Source::Variable(name) if name == "$" && hard => {
+                    self.report(&Report::ask("kill-shell", Services, "It ends the shell before it can keep a record."), call.line());
+                }
+                Source::Variable(_) => {}
+                Source::Commands(range) => {
+                    for command in shell.commands().get(range.clone()).unwrap_or_default() {
+                        if command.argv.iter().any(|word| word.text().contains("cofferdam")) {
+                            self.report(&Report::deny("own-process", OwnPolicy, "It stops what guards this session."), call.line());
+                        }
+                        let name = command.argv.first().map_or("", |word| word.text());
+                        if hard && matches!(name, "ps" | "pidof" | "pgrep") {
+                            self.report(&Report::ask("kill-found", Services, "It stops processes that are not known before it runs, without giving them time."), call.line());
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn kill(&mut self, shell: &Shell, call: &Call) {
+        self.kill_found(shell, call);
         let words: Vec<&str> = call.texts().collect();
         // The first word that starts with a dash is the signal, unless it stands alone.
         let mut targets = words.as_slice();

@@ -8,13 +8,19 @@ use crate::rules::STATEMENTS;
 use crate::{Category, Decision};
 
 const CLIENTS: &[&str] = &[
-    "mysql", "mariadb", "psql", "sqlite3", "sqlite", "duckdb", "cqlsh", "clickhouse-client", "clickhouse", "sqlcmd", "bq", "cockroach", "snowsql", "sqlplus", "isql", "impala-shell", "hive", "beeline", "pgcli", "mycli", "litecli", "usql", "trino", "presto", "influx", "bcp", "osql", "tsql", "isql-fb", "fbsql", "vsql", "db2", "wrangler", "turso", "supabase", "mysqlsh", "sqlite-utils", "dbmate", "rqlite", "surreal", "psql15", "hdbsql", "iredis", "neo4j", "cypher-shell",
+    "mysql", "mariadb", "psql", "sqlite3", "sqlite", "duckdb", "cqlsh", "clickhouse-client", "clickhouse", "sqlcmd", "bq", "cockroach", "snowsql", "sqlplus", "isql", "impala-shell", "hive", "beeline", "pgcli", "mycli", "litecli", "usql", "trino", "presto", "influx", "bcp", "osql", "tsql", "isql-fb", "fbsql", "vsql", "db2", "wrangler", "turso", "supabase", "mysqlsh", "sqlite-utils", "dbmate", "rqlite", "surreal", "psql15", "hdbsql", "iredis", "neo4j", "cypher-shell", "redis-cli", "valkey-cli", "mongosh", "mongo",
 ];
 
 impl Judge<'_> {
     pub(crate) fn databases(&mut self, shell: &mut Shell, program: &str, call: &Call) {
         if !CLIENTS.contains(&program) {
             return;
+        }
+        if let cofferdam_shell_syntax::Input::Pipe { from, output } = &call.input
+            && output.is_unknown()
+            && self.origin(shell, &[cofferdam_shell_syntax::Source::Commands(from.clone())]).0
+        {
+            self.report(&Report::ask("remote-code", Category::RemoteCode, "What it downloads is run as code, unseen."), call.line());
         }
         let mut texts: Vec<String> = call.texts().map(str::to_owned).collect();
         if let Some(input) = call.input.text() {

@@ -24,6 +24,15 @@ impl Judge<'_> {
             "chmod" | "chown" | "chgrp" | "chattr" | "setfacl" | "chcon" | "restorecon" | "gchmod" | "gchown" => self.permissions(program, call),
             "rsync" => self.mirrored(call),
             "mv" | "gmv" => self.moved(call),
+            "cp" | "install" if call.operands().next().is_some_and(|word| word.text() == "/dev/null") => {
+                self.report(&Report::ask("empty-file", FileDestruction, "It throws away the contents of a file."), call.line());
+            }
+            "dd" if call.has_word(&["if=/dev/null"]) => {
+                self.report(&Report::ask("empty-file", FileDestruction, "It throws away the contents of a file."), call.line());
+            }
+            "sed" | "gsed" if call.texts().any(|text| text.starts_with("-i")) && call.texts().any(|text| matches!(text, "d" | "1,$d" | "1d;$d")) => {
+                self.report(&Report::ask("empty-file", FileDestruction, "It throws away the contents of a file."), call.line());
+            }
             "truncate" => {
                 for word in call.operands().filter(|word| !word.text().starts_with(|c: char| c.is_ascii_digit() || c == '+')) {
                     let path = call.path(word, self.context);
@@ -69,9 +78,13 @@ impl Judge<'_> {
             Place::Root | Place::SystemTop | Place::System => self.report(&SYSTEM, call.line()),
             Place::Home if recursive => self.report(&HOME, call.line()),
             Place::Device => self.report(&DEVICE, call.line()),
+            // In a container or on another machine the project lies elsewhere; its build directory does too.
+            Place::Outside if call.elsewhere && crate::place::is_regenerable_path(&path.text) => {}
             Place::Home | Place::HomeTop | Place::Outside => self.report(&OUTSIDE, call.line()),
             Place::Project | Place::Repository => self.report(&PROJECT, call.line()),
-            Place::Inside if recursive || sweeping => self.report(&PROJECT, call.line()),
+            Place::Inside if recursive || sweeping || (path.name().contains('*') && path.text.contains("/any/")) => {
+                self.report(&PROJECT, call.line());
+            }
             Place::TemporaryTop if recursive || sweeping => self.report(&OUTSIDE, call.line()),
             Place::Unknown => self.report(&UNKNOWN, call.line()),
             Place::Regenerable | Place::Temporary if word.is_unknown() && word.text().ends_with(cofferdam_shell_syntax::HOLE) && word.text().contains("/..") => {
@@ -84,8 +97,13 @@ impl Judge<'_> {
     fn permissions(&mut self, program: &str, call: &Call) {
         let recursive = call.has(&['R'], &["recursive"]);
         let mut operands = call.operands();
-        let mode = if call.has(&[], &["reference"]) { None } else { operands.next() };
-        let mode = mode.map_or("", Word::text).to_owned();
+        // `chmod -x file`: what looks like an option is the mode.
+        let taken = call.texts().find(|text| text.len() > 1 && text.starts_with('-') && text[1..].chars().all(|c| "rwxst".contains(c)));
+        let mode = match taken {
+            Some(taken) if program.ends_with("chmod") => taken.to_owned(),
+            _ if call.has(&[], &["reference"]) => String::new(),
+            _ => operands.next().map_or("", Word::text).to_owned(),
+        };
         let paths: Vec<Path> = operands.map(|word| call.path(word, self.context)).collect();
         for path in &paths {
             match path.place {
@@ -143,6 +161,9 @@ impl Judge<'_> {
     }
 
     fn mirrored(&mut self, call: &Call) {
+        if call.has(&['n'], &["dry-run"]) {
+            return;
+        }
         if !call.texts().any(|text| text.starts_with("--delete") || text == "--del" || text == "--remove-source-files") {
             return;
         }
@@ -167,7 +188,8 @@ impl Judge<'_> {
                 Place::Root | Place::SystemTop | Place::Home => self.report(&EVERYTHING, call.line()),
                 Place::System => self.report(&SYSTEM, call.line()),
                 Place::Project | Place::Repository if path.text != self.context.project => self.report(&PROJECT, call.line()),
-                Place::HomeTop | Place::Outside if path.name().starts_with('.') => self.report(&OUTSIDE, call.line()),
+                Place::HomeTop => self.report(&OUTSIDE, call.line()),
+                Place::Outside if path.name().starts_with('.') => self.report(&OUTSIDE, call.line()),
                 _ => {}
             }
         }

@@ -104,6 +104,9 @@ impl Judge<'_> {
     /// A program that this very text has written or downloaded, started by its path.
     pub(crate) fn written_script(&mut self, shell: &mut Shell, call: &Call) {
         let Some(path) = call.argv.first().and_then(Word::as_known).filter(|path| path.contains('/')) else { return };
+        if self.unpacked && !path.starts_with('/') {
+            self.report(&Report::ask("remote-code", Category::RemoteCode, "It runs a program out of an archive that it has just downloaded."), call.line());
+        }
         let Some(FileContent::Text(text)) = shell.file(path) else { return };
         let text = text.clone();
         if text.is_unknown() {

@@ -60,13 +60,13 @@ impl Language {
         Some(match base {
             "python" | "pypy" | "ipython" | "jython" | "micropython" | "python3-intel" | "pythonw" | "py" => Self::Python,
             "node" | "nodejs" | "bun" | "deno" | "tsx" | "ts-node" | "qjs" | "d" | "mongosh" | "mongo" | "gjs" | "electron" => Self::Javascript,
-            "perl" => Self::Perl,
-            "ruby" | "irb" | "jruby" | "rails" => Self::Ruby,
+            "perl" | "raku" | "perl6" => Self::Perl,
+            "ruby" | "irb" | "jruby" | "rails" | "crystal" => Self::Ruby,
             "php" | "php-cli" => Self::Php,
             "lua" | "luajit" | "texlua" => Self::Lua,
             "awk" | "gawk" | "mawk" | "nawk" | "goawk" => Self::Awk,
             "sed" | "gsed" => Self::Sed,
-            "Rscript" | "R" | "littler" => Self::R,
+            "Rscript" | "R" | "littler" | "octave" | "gnuplot" | "octave-cli" | "matlab" => Self::R,
             "julia" => Self::Julia,
             "tclsh" | "expect" | "wish" => Self::Tcl,
             "vim" | "vi" | "nvim" | "ex" | "view" | "vimdiff" | "gvim" | "rvim" => Self::Vim,
@@ -83,7 +83,9 @@ impl Language {
             Self::Python | Self::Tcl => &["-c"],
             Self::Javascript => &["-e", "-p", "--eval", "--print", "eval", "-pe"],
             Self::Perl => &["-e", "-E"],
-            Self::Ruby | Self::Lua | Self::R => &["-e"],
+            Self::Ruby => &["-e", "eval", "runner"],
+            Self::Lua => &["-e"],
+            Self::R => &["-e", "--eval", "-batch", "-r"],
             Self::Php => &["-r", "-R", "-B"],
             Self::Awk => &["--source"],
             Self::Sed => &["-e", "--expression"],
@@ -114,6 +116,7 @@ impl Language {
             Self::Sed => matches!(option, "-f" | "-l"),
             Self::Ruby => matches!(option, "-r" | "-I"),
             Self::Vim => matches!(option, "-u" | "-w" | "-W"),
+            Self::Applescript => matches!(option, "-l"),
             _ => false,
         }
     }
@@ -175,9 +178,10 @@ impl Judge<'_> {
         let program = Program::read(&text, language);
         self.calls(shell, language, &program, call);
         self.strings(&program, call);
+        self.disguised(language, &program, call);
         self.commands_in_quotes(shell, language, &program, call);
         let sends = ["requests.post", "requests.put", "urlopen", "http.client", "fetch(", "axios", ".request(", "Net::HTTP", "LWP::", "HTTP::Tiny", "curl_exec", "urlretrieve", "smtplib", "ftplib", "httpx.", "http.get", "https.get", "file_get_contents('http", "file_get_contents(\"http", "URI.open", "Net::FTP"];
-        let reads = ["environ", "process.env", "ENV[", "ENV.", "%ENV", "getenv", "open(", "readFile", "File.read", "file_get_contents(", "slurp", "read_text", "$ENV"];
+        let reads = ["environ", "process.env", "ENV[", "ENV.", "%ENV", "getenv", "open(", "readFile", "File.read", "file_get_contents(", "slurp", "read_text", "$ENV", "`", "qx"];
         if sends.iter().any(|name| text.contains(name)) && reads.iter().any(|name| program.masked.contains(name)) && !text.contains("localhost") && !text.contains("127.0.0.1") {
             self.report(&Report::ask("code-sends-data", Category::Exfiltration, "The program text reads data of this machine and talks to the network."), call.line());
         }
@@ -189,7 +193,10 @@ impl Judge<'_> {
                 continue;
             }
             for (start, at) in program.occurrences(known, language) {
-                let arguments = program.arguments(at, language);
+                let mut arguments = program.arguments(at, language);
+                if known.name.starts_with('.') && known.effect == Effect::Write {
+                    arguments.clear();
+                }
                 self.effect(shell, known.effect, (&arguments, start), program, (language, call));
             }
         }
@@ -206,6 +213,7 @@ impl Judge<'_> {
         let unknown = Report::ask("code-runs-unknown", Category::HiddenExecution, "The program text starts a command that is not known before it runs.");
         match effect {
             Effect::Shell => match arguments.first() {
+                Some(Argument::Text(text)) if is_bare_shell(text) => self.report(&unknown, call.line()),
                 Some(Argument::Text(text)) if arguments.len() == 1 || language != Language::Ruby && language != Language::Perl => {
                     shell.run_child(text, Vec::new(), &call.input, self);
                 }
@@ -214,6 +222,11 @@ impl Judge<'_> {
                 _ => self.report(&unknown, call.line()),
             },
             Effect::Command => match arguments {
+                [Argument::Text(text), ..] if is_bare_shell(text) && arguments.len() == 1 => self.report(&unknown, call.line()),
+                [Argument::Text(text), Argument::Other, ..] if language == Language::Javascript && !text.contains(' ') => {
+                    let argv = vec![Word::known(text.clone()), Word::unknown(None)];
+                    self.inspect(shell, &call.with_argv(argv));
+                }
                 [Argument::Text(text), rest @ ..] if !rest.iter().any(|argument| matches!(argument, Argument::Text(_) | Argument::List(_))) => {
                     shell.run_child(text, Vec::new(), &call.input, self);
                 }
@@ -300,6 +313,21 @@ impl Judge<'_> {
         self.inspect(shell, &call.with_argv(argv));
     }
 
+    /// Names of calls that are put together or passed as text.
+    fn disguised(&mut self, language: Language, program: &Program<'_>, call: &Call) {
+        let named = ["unlink", "system", "exec", "shell_exec", "passthru", "rmdir", "assert", "eval", "child_process"];
+        let php = language == Language::Php
+            && program.strings.iter().any(|&(start, end, _)| named.contains(&program.code[start..end].trim_matches(['"', '\''])));
+        let javascript = language == Language::Javascript
+            && program.masked.match_indices("require(").any(|(at, _)| {
+                let rest = &program.masked[at..];
+                rest[..rest.find(')').unwrap_or(rest.len())].contains('+')
+            });
+        if php || javascript {
+            self.report(&Report::ask("code-disguised", Category::HiddenExecution, "The program text puts the name of a call together."), call.line());
+        }
+    }
+
     /// Secrets and start-up files that are named in the program's strings.
     fn strings(&mut self, program: &Program<'_>, call: &Call) {
         for &(start, end, _) in &program.strings {
@@ -368,7 +396,9 @@ impl Judge<'_> {
             }
         }
         for command in commands {
-            if language.interpolates(&command) {
+            if is_bare_shell(&command) {
+                self.report(&Report::ask("code-runs-unknown", Category::HiddenExecution, "The program text starts a command that is not known before it runs."), call.line());
+            } else if language.interpolates(&command) {
                 let word = Word::known(command.replace(['$', '@'], &HOLE.to_string()).replace("#{", &HOLE.to_string()));
                 self.script(shell, &word, &[], call);
             } else {
@@ -495,7 +525,7 @@ impl<'a> Program<'a> {
                 let follows = match next {
                     Some('(') => true,
                     Some('{') if known.effect == Effect::Code => false,
-                    Some(next) if language == Language::Perl && (next.is_alphabetic() || next == '<') && rest.starts_with(' ') => {
+                    Some(next) if (language == Language::Perl || language == Language::Ruby && known.effect == Effect::Code) && (next.is_alphabetic() || next == '<') && rest.starts_with(' ') => {
                         !rest.trim_start().starts_with("if ") && !rest.trim_start().starts_with("or ") && known.effect != Effect::Ask
                     }
                     Some('"' | '\'' | '`' | '[' | '{' | '$' | '@' | 'q') => language.bare_calls() && (rest.starts_with([' ', '"', '\'', '`']) || next == Some('(')),
@@ -656,6 +686,12 @@ impl Reader<'_, '_> {
         }
         Argument::Other
     }
+}
+
+/// A shell with nothing to run is a shell for whoever is at the other end.
+fn is_bare_shell(text: &str) -> bool {
+    let name = text.trim().trim_end_matches(" -i").trim_end_matches(" -p");
+    matches!(name.rsplit('/').next().unwrap_or(name), "sh" | "bash" | "zsh" | "dash" | "ksh" | "cmd.exe" | "powershell")
 }
 
 fn unescape(text: &str) -> String {

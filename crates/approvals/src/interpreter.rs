@@ -153,6 +153,7 @@ impl Judge<'_> {
                     break;
                 }
             } else if matches!(text, "-m" | "--module") && language == Language::Python {
+                self.module(shell, language, &arguments[at + 1..], call);
                 return;
             } else if !text.starts_with('-') || text == "-" {
                 file = Some(arguments[at].clone());
@@ -194,6 +195,19 @@ impl Judge<'_> {
                 }
                 _ => {}
             },
+        }
+    }
+
+    /// `python -m pip …` is pip; `timeit` and `pdb -c` take program text.
+    fn module(&mut self, shell: &mut Shell, language: Language, rest: &[Word], call: &Call) {
+        let Some(module) = rest.first() else { return };
+        match module.text() {
+            "timeit" | "pdb" | "profile" | "cProfile" | "trace" => {
+                for code in rest[1..].iter().filter(|word| word.text().contains('(')) {
+                    self.code(shell, language, code, call);
+                }
+            }
+            _ => self.inspect(shell, &call.with_argv(rest.to_vec())),
         }
     }
 

@@ -29,7 +29,7 @@ pub fn judge(command: &str, context: &Context) -> Verdict {
         user: context.user.clone(),
     };
     let mut shell = Shell::new(surroundings);
-    let mut judge = Judge { context, findings: Vec::new(), depth: 0 };
+    let mut judge = Judge { context, findings: Vec::new(), depth: 0, unpacked: false };
     shell.run_text(command, &mut judge);
     shell.run_uncalled(&mut judge);
     judge.text(command);
@@ -73,6 +73,8 @@ pub(crate) struct Judge<'a> {
     pub context: &'a Context,
     pub findings: Vec<Finding>,
     pub depth: usize,
+    /// Whether an archive from the network has been unpacked by this text.
+    pub unpacked: bool,
 }
 
 impl Watch for Judge<'_> {
@@ -116,7 +118,14 @@ impl Judge<'_> {
     fn inspect_inner(&mut self, shell: &mut Shell, call: &Call) {
         let Some(call) = self.named(shell, call) else { return };
         let call = &call;
+        if call.argv[0].text().starts_with("BASH_FUNC_") {
+            self.report(
+                &Report::ask("exported-function", Category::HiddenExecution, "It smuggles a function into every shell that is started."),
+                call.line(),
+            );
+        }
         let Some(program) = call.program().map(str::to_owned) else { return };
+        self.service_script(call);
         self.rules(shell, &program, call);
         self.own_commands(&program, call);
         if self.peel(shell, &program, call) {
@@ -126,7 +135,7 @@ impl Judge<'_> {
         self.written_script(shell, call);
         self.deletions(shell, &program, call);
         self.writes(shell, &program, call);
-        self.accounts(&program, call);
+        self.accounts(shell, &program, call);
         self.transfers(shell, &program, call);
         self.databases(shell, &program, call);
         self.reads(shell, &program, call);
@@ -193,7 +202,8 @@ impl Judge<'_> {
     /// A command that only empties a file: `> notes.md`.
     fn emptied(&mut self, command: &SimpleCommand) {
         let printing = command.argv.first().is_some_and(|word| !matches!(word.text(), ":" | "true"))
-            && !(command.argv.len() == 2 && command.argv[1].text() == "/dev/null");
+            && !(command.argv.len() == 2 && command.argv[1].text() == "/dev/null")
+            && !(command.argv.len() == 1 && command.argv[0].text() == "echo");
         if printing || !command.assignments.is_empty() || command.redirects.is_empty() || command.written.is_empty() {
             return;
         }

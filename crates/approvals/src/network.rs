@@ -36,6 +36,16 @@ impl Judge<'_> {
                     self.report(&SENDS, call.line());
                 }
             }
+            "openssl" if call.has_word(&["s_client"]) => {
+                let sends = match &call.input {
+                    Input::File(path) => path.text() != "/dev/null",
+                    Input::Pipe { output, .. } => output.is_unknown(),
+                    Input::Inherited | Input::Text(_) => false,
+                };
+                if sends {
+                    self.report(&SENDS, call.line());
+                }
+            }
             "telnet" => self.report(&Report::ask("raw-connection", Exfiltration, "It opens a raw connection to another machine."), call.line()),
             _ => {}
         }
@@ -60,7 +70,8 @@ impl Judge<'_> {
         }
         for url in &urls {
             let in_user = url.text().contains("@") && secret_variable(url);
-            if self.tells(shell, url) || (secret_variable(url) && !in_user) {
+            let looped = url.sources().iter().any(|source| matches!(source, Source::Variable(_)));
+            if (self.tells(shell, url) && !looped) || (secret_variable(url) && !in_user) {
                 self.report(&SENDS, call.line());
             }
         }
@@ -84,13 +95,21 @@ impl Judge<'_> {
                 _ => joined("-d").or_else(|| joined("-F")).filter(|_| program == "curl"),
             };
             let Some(body) = body else { continue };
-            let file = body.text().starts_with('@') || body.text().contains("=@") || body.text().contains("=<");
+            let file = (option == "--data-urlencode" && body.text().contains('@')) || body.text().starts_with('@') || body.text().contains("=@") || body.text().contains("=<");
             let request = body.text().ends_with(".json") || body.text().ends_with(".xml") || body.text().ends_with(".graphql");
             let telling = self.tells(shell, &body) || secret_variable(&body);
             let piped = body.text().ends_with("@-") && !matches!(call.input, Input::Text(_)) && call.input.text().is_none_or(Word::is_unknown);
             if !local && (telling || piped || (file && !request && !body.text().ends_with("@-"))) {
                 self.report(&SENDS, call.line());
             }
+        }
+        let uploads = matches!(program, "http" | "https" | "xh" | "httpie")
+            && (call.operands().any(|word| word.text().contains("@/") || word.text().contains("@~") || word.text().contains("@.")) || matches!(call.input, Input::File(_)) || matches!(&call.input, Input::Pipe { output, .. } if output.is_unknown()));
+        if uploads && !local {
+            self.report(&SENDS, call.line());
+        }
+        if call.texts().any(|text| crate::place::is_own_policy(text)) {
+            self.report(&Report::deny("own-policy-file", crate::Category::OwnPolicy, "This touches the rules that this session works under."), call.line());
         }
         let header_tells = call.value(&["-H", "--header", "-A", "--user-agent", "-e", "--referer", "-b", "--cookie"]).is_some_and(|word| self.tells(shell, word) && !word.text().starts_with("Authorization") && !word.text().contains("uthorization"));
         if header_tells && !local {
@@ -124,6 +143,9 @@ impl Judge<'_> {
             let text = word.text();
             text.contains("::") || text.starts_with("rsync://") || text.split_once(':').is_some_and(|(host, _)| !host.contains('/') && !host.is_empty())
         };
+        if program == "sftp" && call.input.text().is_some_and(|text| text.text().contains("put")) {
+            self.report(&SENDS, call.line());
+        }
         if !remote(target) && sources.iter().any(|word| remote(word)) {
             let last = shell.commands().len();
             let content = Word::unknown(Some(Source::Commands(last.saturating_sub(1)..last)));

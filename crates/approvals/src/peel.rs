@@ -21,6 +21,15 @@ impl Judge<'_> {
             }
             "xargs" | "gxargs" => return self.xargs(shell, call),
             "parallel" => return self.parallel(shell, call),
+            "cmd" => {
+                let rest = call.arguments();
+                if let Some(at) = rest.iter().position(|word| matches!(word.text(), "/c" | "/C" | "/k" | "/K")) {
+                    let text = rest[at + 1..].iter().map(Word::text).collect::<Vec<_>>().join(" ");
+                    let words = text.split_whitespace().map(Word::known).collect();
+                    self.inspect(shell, &call.with_argv(words));
+                }
+                return true;
+            }
             "busybox" | "toybox" => {
                 if call.argv.len() > 1 && !call.argv[1].text().starts_with('-') {
                     self.inspect(shell, &call.with_argv(call.argv[1..].to_vec()));
@@ -82,7 +91,7 @@ impl Judge<'_> {
                 rest = more.get(1..).unwrap_or_default();
             } else if text.starts_with('-') && text.len() > 1 {
                 rest = more;
-            } else if wrapper.assigns && is_assignment(text) {
+            } else if wrapper.assigns && (is_assignment(text) || text.starts_with("BASH_FUNC_") || text.contains("=() {")) {
                 self.assignment_word(shell, first, call);
                 rest = more;
             } else if skip > 0 {
@@ -98,7 +107,7 @@ impl Judge<'_> {
             }
             return;
         }
-        if wrapper.text {
+        if wrapper.text && !(matches!(call.program(), Some("watch" | "viddy")) && call.has(&['x'], &["exec"])) {
             let mut joined = Word::default();
             for (at, word) in rest.iter().enumerate() {
                 if at > 0 {
@@ -227,6 +236,10 @@ impl Judge<'_> {
         }
         let Input::Pipe { from, .. } = input else { return vec![Word::unknown(None)] };
         let upstream: Vec<_> = shell.commands()[from.clone()].iter().filter(|command| !command.argv.is_empty()).collect();
+        let secret = upstream.iter().flat_map(|command| &command.argv[1..]).find(|word| crate::place::is_secret(word.text()));
+        if let Some(secret) = secret {
+            return vec![secret.clone()];
+        }
         let finder = upstream.iter().find_map(|command| {
             let name = command.argv[0].text().rsplit('/').next().unwrap_or_default();
             let arguments = &command.argv[1..];
@@ -235,6 +248,10 @@ impl Judge<'_> {
                     let expression = arguments.iter().position(|word| word.text().starts_with(['-', '(', '!'])).unwrap_or(arguments.len());
                     let roots = if expression == 0 { vec![Word::known(".")] } else { arguments[..expression].to_vec() };
                     Some(found_by(&roots, &arguments[expression..]))
+                }
+                "ls" => {
+                    let named: Vec<Word> = arguments.iter().filter(|word| !word.text().starts_with('-')).cloned().collect();
+                    (!named.is_empty()).then_some(named)
                 }
                 "fd" | "fdfind" => arguments.iter().find(|word| !word.text().starts_with('-')).map(|word| vec![Word::known(format!("./any/{}", word.text()))]),
                 _ => None,

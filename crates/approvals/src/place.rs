@@ -57,7 +57,7 @@ const REGENERABLE: &[&str] = &[
     "artifacts", "artifact", "reports", "report", "results", "result", "bak", "old", "orig", "swp", "pyc", "pyo", "o", "class",
     "scratch", "sandbox", "bower", "jspm", "sass", "svelte", "kit", "vite", "storybook", "site", "public", "docs_build", "stage", "staging",
     "snapshots", "test", "testdata", "fixtures", "junk", "cmake", "derived", "deriveddata", "pods", "wheels", "egg-info", "nyc",
-    "profraw", "example", "demo", "foo", "bar", "cov", "lock", "pid", "download", "downloads", "extracted", "unpacked",
+    "profraw", ".ds_store", ".terraform", "thumbs", "rej", "example", "demo", "foo", "bar", "cov", "lock", "pid", "download", "downloads", "extracted", "unpacked",
 ];
 
 impl Path {
@@ -170,12 +170,17 @@ fn project(rest: &str) -> Place {
     }
 }
 
+/// Whether some part of a path names what a build makes again.
+pub(crate) fn is_regenerable_path(path: &str) -> bool {
+    path.split('/').any(|component| !component.is_empty() && is_regenerable(component))
+}
+
 fn is_regenerable(component: &str) -> bool {
     let lower = component.to_ascii_lowercase();
     if matches!(lower.as_str(), "tests" | "test" | "docs" | "src" | "lib" | "public" | "site" | "fixtures" | "snapshots") {
         return false;
     }
-    if REGENERABLE.contains(&lower.as_str()) {
+    if REGENERABLE.contains(&lower.as_str()) || lower.ends_with('~') {
         return true;
     }
     lower.split(['-', '_', '.', '*']).any(|token| REGENERABLE.contains(&token.trim_end_matches(|c: char| c.is_ascii_digit())))
@@ -222,7 +227,7 @@ pub(crate) fn is_startup(path: &str, context: &Context) -> bool {
         }
     }
     let system = [
-        "/etc/cron", "/var/spool/cron", "/etc/systemd/", "/lib/systemd/", "/usr/lib/systemd/", "/run/systemd/", "/etc/init.d", "/etc/rc", "/etc/profile",
+        "/selinux/", "/etc/cron", "/var/spool/cron", "/etc/systemd/", "/lib/systemd/", "/usr/lib/systemd/", "/run/systemd/", "/etc/init.d", "/etc/rc", "/etc/profile",
         "/etc/bash", "/etc/zsh", "/etc/environment", "/etc/ld.so", "/etc/pam.d", "/etc/sudoers", "/etc/ssh/", "/etc/xdg/autostart", "/etc/udev/",
         "/etc/apt/", "/etc/yum", "/etc/inittab", "/etc/update-motd.d", "/etc/NetworkManager/dispatcher.d", "/etc/network/if-", "/etc/modules", "/etc/modprobe.d",
         "/Library/LaunchDaemons", "/Library/LaunchAgents", "/usr/local/bin/", "/usr/bin/", "/usr/sbin/", "/bin/", "/sbin/", "/etc/hosts", "/etc/passwd", "/etc/shadow",
@@ -237,6 +242,10 @@ pub(crate) fn is_startup(path: &str, context: &Context) -> bool {
         || path.ends_with("/usercustomize.py")
         || path.contains("/Startup/")
         || path.ends_with("/.envrc")
+        || path.ends_with("/.npmrc")
+        || path.ends_with("/pip.conf")
+        || path.ends_with("/.yarnrc.yml")
+        || path.ends_with("/.cargo/config.toml")
 }
 
 /// Files that hold keys and passwords.
@@ -247,6 +256,9 @@ pub(crate) fn is_secret(path: &str) -> bool {
         return false;
     }
     if name.starts_with("id_") && ["rsa", "dsa", "ecdsa", "ed25519", "*"].iter().any(|kind| name[3..].starts_with(kind)) {
+        return true;
+    }
+    if matches!(name, ".ssh" | ".gnupg" | ".aws" | ".password-store" | ".kube" | "chat.db" | "TCC.db" | "Keychains") {
         return true;
     }
     if path.contains("/.ssh/") {

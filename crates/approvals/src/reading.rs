@@ -11,8 +11,8 @@ const SECRET: Report = Report::ask("read-secret", Credentials, "It reads a file 
 /// Programs that look at a file from the outside, or that use a key for what it is for.
 const OUTSIDE: &[&str] = &[
     "ls", "stat", "test", "[", "[[", "file", "du", "wc", "chmod", "chown", "mkdir", "touch", "basename", "dirname", "realpath", "readlink", "ssh", "ssh-add", "ssh-keygen", "ssh-copy-id", "sftp",
-    "echo", "printf", "git", "rm", "cd", "which", "exa", "eza", "tree", "export", "unset", "mktemp", "sha256sum", "md5sum", "shasum", "sha1sum", "b2sum", "cksum", "lsattr", "getfacl", "namei", "true", "false", "shred", "nano", "vim", "vi", "code", "kubectl", "helm",
-    "mosh", "certbot", "nginx", "docker", "docker-compose", "podman", "chgrp", "pushd", "fd", "locate", "rmdir", "find", "mkcert", "alias", "grep-none", "npm", "yarn", "pnpm", "terraform", "ansible-playbook", "ansible", "dotenv", "doppler", "sops", "cargo", "make", "node", "pytest", "openssl", "keytool", "gpg", "age-keygen", "exiftool",
+    "source", ".", "echo", "printf", "git", "rm", "cd", "which", "exa", "eza", "tree", "export", "unset", "mktemp", "sha256sum", "md5sum", "shasum", "sha1sum", "b2sum", "cksum", "lsattr", "getfacl", "namei", "true", "false", "shred", "nano", "vim", "vi", "code", "kubectl", "helm",
+    "mosh", "certbot", "nginx", "docker", "docker-compose", "podman", "chgrp", "pushd", "fd", "locate", "rmdir", "find", "mkcert", "alias", "grep-none", "npm", "yarn", "pnpm", "terraform", "ansible-playbook", "ansible", "dotenv", "doppler", "sops", "cargo", "make", "node", "pytest", "keytool", "gpg", "age-keygen", "exiftool",
 ];
 
 fn is_secret_name(name: &str) -> bool {
@@ -68,13 +68,18 @@ impl Judge<'_> {
     }
 
     fn secret_operands(&mut self, program: &str, call: &Call) {
+        if program == "chmod" || program == "mkdir" {
+            return;
+        }
         let pattern_first = matches!(program, "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" | "awk" | "sed" | "jq" | "gawk");
         let mut operands = call.operands().collect::<Vec<_>>();
         if pattern_first && !operands.is_empty() && call.value(&["-e", "--regexp", "-f"]).is_none() {
             operands.remove(0);
         }
         let inverted = matches!(program, "cp" | "mv" | "install" | "ln") && operands.len() == 2;
-        for word in operands.iter().take(if inverted { 1 } else { usize::MAX }) {
+        // Certificates are public; keys in files of the same kind are not, and only these commands show them.
+        let certificate = program == "openssl" && !call.has_word(&["enc", "base64", "rsa", "ec", "pkey", "pkcs8", "pkcs12"]);
+        for word in operands.iter().filter(|word| !(certificate && word.text().ends_with(".pem"))).take(if inverted { 1 } else { usize::MAX }) {
             if inverted && operands[0].text().contains("example") || word.text().contains("://") && !word.text().starts_with("file://") {
                 continue;
             }
@@ -108,14 +113,18 @@ impl Judge<'_> {
 
     /// Looking for secrets in what another command prints, or in every file there is.
     fn searched(&mut self, shell: &Shell, program: &str, call: &Call) {
-        let words = ["password", "passwd", "secret", "token", "api_key", "apikey", "api-key", "private_key", "private key", "credential", "aws_", "akia", "begin rsa", "begin openssh", "_key"];
+        let mut words = vec!["password", "passwd", "secret", "token", "api_key", "apikey", "api-key", "private_key", "private key", "credential", "aws_", "akia", "begin rsa", "begin openssh", "_key"];
         let pattern: String = call.texts().collect::<Vec<_>>().join(" ").to_lowercase();
+        if matches!(&call.input, Input::Pipe { .. }) {
+            words.extend(["key", "pass"]);
+        }
         if !words.iter().any(|word| pattern.contains(word)) {
             return;
         }
         let from_environment = match &call.input {
-            Input::Pipe { from, .. } => shell.commands()[from.clone()].iter().filter_map(|command| command.argv.first()).any(|word| {
-                matches!(word.text(), "env" | "printenv" | "set" | "export" | "declare" | "history" | "ps" | "compgen" | "typeset")
+            Input::Pipe { from, .. } => shell.commands()[from.clone()].iter().any(|command| {
+                command.argv.first().is_some_and(|word| matches!(word.text(), "env" | "printenv" | "set" | "export" | "declare" | "history" | "compgen" | "typeset"))
+                    || command.argv.len() > 2 && command.argv.iter().any(|word| matches!(word.text(), "env" | "printenv" | "inspect"))
             }),
             _ => false,
         };

@@ -96,10 +96,9 @@ impl Judge<'_> {
                 }
             }
             "sed" | "gsed" | "perl" | "ruby" | "gawk" | "awk" | "yq" | "patch" | "sd" | "prettier" | "json" if self.in_place(program, call) => {
-                for word in call.operands() {
-                    if word.text().contains('/') || word.text().starts_with('.') {
-                        self.written(word, call);
-                    }
+                let script = usize::from(call.value(&["-e", "--expression", "-f"]).is_none());
+                for word in call.operands().skip(script) {
+                    self.written(word, call);
                 }
             }
             "cp" | "mv" | "ln" | "install" | "link" | "gcp" | "gln" | "ginstall" | "ditto" | "rsync" | "scp" | "symlink" => self.copied(program, call),
@@ -114,12 +113,43 @@ impl Judge<'_> {
                         }
                     }
                 }
+                for text in call.texts().filter(|text| program.starts_with("7z") && text.len() > 2).filter_map(|text| text.strip_prefix("-o")) {
+                    self.written(&Word::known(format!("{text}/x")), call);
+                }
+                let archive = call.operands().find_map(|word| match shell.file(word.text()) {
+                    Some(FileContent::Text(text)) if text.is_unknown() => Some(self.origin(shell, text.sources()).0),
+                    _ => None,
+                });
+                let piped = matches!(&call.input, cofferdam_shell_syntax::Input::Pipe { from, .. }
+                    if self.origin(shell, &[cofferdam_shell_syntax::Source::Commands(from.clone())]).0);
+                self.unpacked |= archive == Some(true) || piped;
                 if call.texts().any(|text| matches!(text, "-P" | "--absolute-names" | "--absolute-paths")) && call.has(&['x'], &["extract"]) {
                     self.report(&SYSTEM, call.line());
                 }
             }
-            "git" | "hg" | "make" => {}
+            "make" | "gmake" => self.written_makefile(shell, call),
+            "npm" | "yarn" | "pnpm" if shell.file("package.json").is_some_and(|content| matches!(content, FileContent::Text(text) if text.text().contains("install\":"))) => {
+                self.report(&Report::ask("written-scripts", crate::Category::HiddenExecution, "It runs scripts that this very command has written."), call.line());
+            }
             _ => {}
+        }
+    }
+
+    /// Recipes of a makefile that this very text has written.
+    fn written_makefile(&mut self, shell: &mut Shell, call: &Call) {
+        let name = call.value(&["-f", "--file"]).map_or("Makefile", Word::text).to_owned();
+        let text = match shell.file(&name) {
+            Some(FileContent::Text(text)) => text.text().to_owned(),
+            _ => match call.input.text() {
+                Some(text) if name == "-" => text.text().to_owned(),
+                _ => return,
+            },
+        };
+        for line in text.lines() {
+            let recipe = line.strip_prefix('\t').or_else(|| line.split_once(";").map(|(_, recipe)| recipe));
+            if let Some(recipe) = recipe {
+                shell.run_child(&recipe.trim().trim_start_matches(['@', '-']).replace("$$", "$"), Vec::new(), &cofferdam_shell_syntax::Input::Inherited, self);
+            }
         }
     }
 

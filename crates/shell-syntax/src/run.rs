@@ -48,6 +48,8 @@ impl Shell {
             self.doubt(doubt);
             return Word::unknown(None);
         }
+        // A backslash at the very end quotes nothing: `dir C:\` is a whole command.
+        let text = if text.ends_with('\\') && !text.ends_with("\\\\") { &text[..text.len() - 1] } else { text };
         let parsed = Parser::new(text).parse();
         if parsed.status != ParseStatus::Clean {
             self.doubt(Doubt::Rejected);
@@ -424,6 +426,11 @@ impl Shell {
             Some((word, text)) => text.lines().take(MOST_ROUNDS).map(|line| word.with_text(line)).collect(),
             None => Vec::new(),
         };
+        let forever = condition.stmts.first().is_some_and(|first| matches!(first.span.slice(source).trim_end_matches([';', ' ']), "true" | ":"));
+        let jobs = body.stmts.iter().any(|statement| matches!(statement.terminator, Some(ast::StmtTerminator::Background(_))));
+        if forever && jobs && body.stmts.len() == 1 {
+            self.doubt(Doubt::EndlessJobs);
+        }
         if lines.is_empty() {
             self.sequence(condition, source, input, watch);
             return self.maybe(|shell| shell.sequence(body, source, input, watch));
