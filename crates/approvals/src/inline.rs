@@ -58,8 +58,11 @@ impl Language {
         let name = program.rsplit('/').next().unwrap_or(program);
         let base = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
         Some(match base {
-            "python" | "pypy" | "ipython" | "jython" | "micropython" | "python3-intel" | "pythonw" | "py" => Self::Python,
-            "node" | "nodejs" | "bun" | "deno" | "tsx" | "ts-node" | "qjs" | "d" | "mongosh" | "mongo" | "gjs" | "electron" => Self::Javascript,
+            "python" | "pypy" | "ipython" | "jython" | "micropython" | "python3-intel" | "pythonw" | "py" => {
+                Self::Python
+            }
+            "node" | "nodejs" | "bun" | "deno" | "tsx" | "ts-node" | "qjs" | "d" | "mongosh" | "mongo"
+            | "gjs" | "electron" => Self::Javascript,
             "perl" | "raku" | "perl6" => Self::Perl,
             "ruby" | "irb" | "jruby" | "rails" | "crystal" => Self::Ruby,
             "php" | "php-cli" => Self::Php,
@@ -70,7 +73,8 @@ impl Language {
             "julia" => Self::Julia,
             "tclsh" | "expect" | "wish" => Self::Tcl,
             "vim" | "vi" | "nvim" | "ex" | "view" | "vimdiff" | "gvim" | "rvim" => Self::Vim,
-            "emacs" | "emacsclient" | "guile" | "sbcl" | "clisp" | "racket" | "scheme" | "csi" | "gosh" | "ecl" | "chicken" | "mit-scheme" | "ghc" | "runghc" | "swipl" | "ocaml" => Self::Emacs,
+            "emacs" | "emacsclient" | "guile" | "sbcl" | "clisp" | "racket" | "scheme" | "csi" | "gosh"
+            | "ecl" | "chicken" | "mit-scheme" | "ghc" | "runghc" | "swipl" | "ocaml" => Self::Emacs,
             "osascript" => Self::Applescript,
             "groovy" | "groovysh" | "jshell" | "scala" | "kotlin" | "clojure" | "clj" | "bb" => Self::Groovy,
             "erl" | "elixir" | "iex" | "escript" => Self::Erlang,
@@ -123,7 +127,9 @@ impl Language {
 
     fn comment(self) -> Option<&'static str> {
         match self {
-            Self::Python | Self::Perl | Self::Ruby | Self::Awk | Self::R | Self::Julia | Self::Tcl => Some("#"),
+            Self::Python | Self::Perl | Self::Ruby | Self::Awk | Self::R | Self::Julia | Self::Tcl => {
+                Some("#")
+            }
             Self::Javascript | Self::Php | Self::Groovy => Some("//"),
             Self::Lua | Self::Applescript => Some("--"),
             Self::Erlang => Some("%"),
@@ -134,13 +140,25 @@ impl Language {
 
     /// Calls may be written without brackets.
     fn bare_calls(self) -> bool {
-        matches!(self, Self::Perl | Self::Ruby | Self::Tcl | Self::Applescript | Self::Php | Self::Lua | Self::Vim | Self::Emacs)
+        matches!(
+            self,
+            Self::Perl
+                | Self::Ruby
+                | Self::Tcl
+                | Self::Applescript
+                | Self::Php
+                | Self::Lua
+                | Self::Vim
+                | Self::Emacs
+        )
     }
 
     fn interpolates(self, text: &str) -> bool {
         match self {
             Self::Ruby | Self::Erlang => text.contains("#{"),
-            Self::Perl | Self::Php | Self::Julia | Self::Tcl | Self::Groovy => text.contains('$') || (self == Self::Perl && text.contains('@')),
+            Self::Perl | Self::Php | Self::Julia | Self::Tcl | Self::Groovy => {
+                text.contains('$') || (self == Self::Perl && text.contains('@'))
+            }
             Self::Javascript => text.contains("${"),
             _ => false,
         }
@@ -180,16 +198,66 @@ impl Judge<'_> {
         self.strings(&program, call);
         self.disguised(language, &program, call);
         self.commands_in_quotes(shell, language, &program, call);
-        let sends = ["requests.post", "requests.put", "urlopen", "http.client", "fetch(", "axios", ".request(", "Net::HTTP", "LWP::", "HTTP::Tiny", "curl_exec", "urlretrieve", "smtplib", "ftplib", "httpx.", "http.get", "https.get", "file_get_contents('http", "file_get_contents(\"http", "URI.open", "Net::FTP"];
-        let reads = ["environ", "process.env", "ENV[", "ENV.", "%ENV", "getenv", "open(", "readFile", "File.read", "file_get_contents(", "slurp", "read_text", "$ENV", "`", "qx"];
-        if sends.iter().any(|name| text.contains(name)) && reads.iter().any(|name| program.masked.contains(name)) && !text.contains("localhost") && !text.contains("127.0.0.1") {
-            self.report(&Report::ask("code-sends-data", Category::Exfiltration, "The program text reads data of this machine and talks to the network."), call.line());
+        let sends = [
+            "requests.post",
+            "requests.put",
+            "urlopen",
+            "http.client",
+            "fetch(",
+            "axios",
+            ".request(",
+            "Net::HTTP",
+            "LWP::",
+            "HTTP::Tiny",
+            "curl_exec",
+            "urlretrieve",
+            "smtplib",
+            "ftplib",
+            "httpx.",
+            "http.get",
+            "https.get",
+            "file_get_contents('http",
+            "file_get_contents(\"http",
+            "URI.open",
+            "Net::FTP",
+        ];
+        let reads = [
+            "environ",
+            "process.env",
+            "ENV[",
+            "ENV.",
+            "%ENV",
+            "getenv",
+            "open(",
+            "readFile",
+            "File.read",
+            "file_get_contents(",
+            "slurp",
+            "read_text",
+            "$ENV",
+            "`",
+            "qx",
+        ];
+        if sends.iter().any(|name| text.contains(name))
+            && reads.iter().any(|name| program.masked.contains(name))
+            && !text.contains("localhost")
+            && !text.contains("127.0.0.1")
+        {
+            self.report(
+                &Report::ask(
+                    "code-sends-data",
+                    Category::Exfiltration,
+                    "The program text reads data of this machine and talks to the network.",
+                ),
+                call.line(),
+            );
         }
     }
 
     fn calls(&mut self, shell: &mut Shell, language: Language, program: &Program<'_>, call: &Call) {
         for known in CALLS.iter().filter(|known| known.languages.contains(&language)) {
-            if !known.needs.is_empty() && !known.needs.split('|').any(|needed| program.code.contains(needed)) {
+            if !known.needs.is_empty() && !known.needs.split('|').any(|needed| program.code.contains(needed))
+            {
                 continue;
             }
             for (start, at) in program.occurrences(known, language) {
@@ -210,11 +278,17 @@ impl Judge<'_> {
         program: &Program<'_>,
         (language, call): (Language, &Call),
     ) {
-        let unknown = Report::ask("code-runs-unknown", Category::HiddenExecution, "The program text starts a command that is not known before it runs.");
+        let unknown = Report::ask(
+            "code-runs-unknown",
+            Category::HiddenExecution,
+            "The program text starts a command that is not known before it runs.",
+        );
         match effect {
             Effect::Shell => match arguments.first() {
                 Some(Argument::Text(text)) if is_bare_shell(text) => self.report(&unknown, call.line()),
-                Some(Argument::Text(text)) if arguments.len() == 1 || language != Language::Ruby && language != Language::Perl => {
+                Some(Argument::Text(text))
+                    if arguments.len() == 1 || language != Language::Ruby && language != Language::Perl =>
+                {
                     shell.run_child(text, Vec::new(), &call.input, self);
                 }
                 Some(Argument::Text(_)) => self.argv(shell, arguments, call),
@@ -222,12 +296,20 @@ impl Judge<'_> {
                 _ => self.report(&unknown, call.line()),
             },
             Effect::Command => match arguments {
-                [Argument::Text(text), ..] if is_bare_shell(text) && arguments.len() == 1 => self.report(&unknown, call.line()),
-                [Argument::Text(text), Argument::Other, ..] if language == Language::Javascript && !text.contains(' ') => {
+                [Argument::Text(text), ..] if is_bare_shell(text) && arguments.len() == 1 => {
+                    self.report(&unknown, call.line());
+                }
+                [Argument::Text(text), Argument::Other, ..]
+                    if language == Language::Javascript && !text.contains(' ') =>
+                {
                     let argv = vec![Word::known(text.clone()), Word::unknown(None)];
                     self.inspect(shell, &call.with_argv(argv));
                 }
-                [Argument::Text(text), rest @ ..] if !rest.iter().any(|argument| matches!(argument, Argument::Text(_) | Argument::List(_))) => {
+                [Argument::Text(text), rest @ ..]
+                    if !rest
+                        .iter()
+                        .any(|argument| matches!(argument, Argument::Text(_) | Argument::List(_))) =>
+                {
                     shell.run_child(text, Vec::new(), &call.input, self);
                 }
                 [Argument::Text(_) | Argument::List(_), ..] => self.argv(shell, arguments, call),
@@ -237,7 +319,9 @@ impl Judge<'_> {
                 let target = match arguments.first() {
                     Some(Argument::Text(text)) => Word::known(text.clone()),
                     Some(Argument::Other) => Word::unknown(None),
-                    Some(Argument::List(_)) | None => program.string_before(start).map_or_else(|| Word::unknown(None), Word::known),
+                    Some(Argument::List(_)) | None => {
+                        program.string_before(start).map_or_else(|| Word::unknown(None), Word::known)
+                    }
                 };
                 let mut argv = vec![Word::known("rm")];
                 if effect == Effect::DeleteTree {
@@ -271,21 +355,37 @@ impl Judge<'_> {
                     self.depth -= 4;
                 }
                 Some(_) => self.report(
-                    &Report::ask("code-runs-code", Category::HiddenExecution, "The program text computes further program text and runs it."),
+                    &Report::ask(
+                        "code-runs-code",
+                        Category::HiddenExecution,
+                        "The program text computes further program text and runs it.",
+                    ),
                     call.line(),
                 ),
                 None => {}
             },
             Effect::Ask => self.report(
-                &Report::ask("code-reaches-system", Category::HiddenExecution, "The program text uses a call that can do anything to the machine."),
+                &Report::ask(
+                    "code-reaches-system",
+                    Category::HiddenExecution,
+                    "The program text uses a call that can do anything to the machine.",
+                ),
                 call.line(),
             ),
             Effect::Connect => self.report(
-                &Report::ask("code-connects", Category::ReverseShell, "The program text opens a raw connection to another machine."),
+                &Report::ask(
+                    "code-connects",
+                    Category::ReverseShell,
+                    "The program text opens a raw connection to another machine.",
+                ),
                 call.line(),
             ),
             Effect::Stop => self.report(
-                &Report::ask("code-stops-processes", Category::Services, "The program text stops or multiplies processes."),
+                &Report::ask(
+                    "code-stops-processes",
+                    Category::Services,
+                    "The program text stops or multiplies processes.",
+                ),
                 call.line(),
             ),
         }
@@ -315,16 +415,36 @@ impl Judge<'_> {
 
     /// Names of calls that are put together or passed as text.
     fn disguised(&mut self, language: Language, program: &Program<'_>, call: &Call) {
-        let named = ["unlink", "system", "exec", "shell_exec", "passthru", "rmdir", "assert", "eval", "child_process"];
+        let named = [
+            "unlink",
+            "system",
+            "exec",
+            "shell_exec",
+            "passthru",
+            "rmdir",
+            "assert",
+            "eval",
+            "child_process",
+        ];
         let php = language == Language::Php
-            && program.strings.iter().any(|&(start, end, _)| named.contains(&program.code[start..end].trim_matches(['"', '\''])));
+            && program
+                .strings
+                .iter()
+                .any(|&(start, end, _)| named.contains(&program.code[start..end].trim_matches(['"', '\''])));
         let javascript = language == Language::Javascript
             && program.masked.match_indices("require(").any(|(at, _)| {
                 let rest = &program.masked[at..];
                 rest[..rest.find(')').unwrap_or(rest.len())].contains('+')
             });
         if php || javascript {
-            self.report(&Report::ask("code-disguised", Category::HiddenExecution, "The program text puts the name of a call together."), call.line());
+            self.report(
+                &Report::ask(
+                    "code-disguised",
+                    Category::HiddenExecution,
+                    "The program text puts the name of a call together.",
+                ),
+                call.line(),
+            );
         }
     }
 
@@ -332,14 +452,23 @@ impl Judge<'_> {
     fn strings(&mut self, program: &Program<'_>, call: &Call) {
         for &(start, end, _) in &program.strings {
             let text = program.code[start..end].trim_matches(['"', '\'', '`']);
-            if text.len() > 3 && text.len() < 200 && (text.starts_with(['/', '~', '.']) || !text.contains(' ')) {
+            if text.len() > 3
+                && text.len() < 200
+                && (text.starts_with(['/', '~', '.']) || !text.contains(' '))
+            {
                 self.secret_text(text, call);
             }
         }
     }
 
     /// Backticks of Perl, Ruby and PHP, `%x()`, `qx{}`, and pipes of awk.
-    fn commands_in_quotes(&mut self, shell: &mut Shell, language: Language, program: &Program<'_>, call: &Call) {
+    fn commands_in_quotes(
+        &mut self,
+        shell: &mut Shell,
+        language: Language,
+        program: &Program<'_>,
+        call: &Call,
+    ) {
         let mut commands: Vec<String> = Vec::new();
         if matches!(language, Language::Perl | Language::Ruby | Language::Php | Language::Julia) {
             for &(start, end, _) in &program.strings {
@@ -353,7 +482,14 @@ impl Judge<'_> {
                 if opens && (text.starts_with('|') || text.ends_with('|')) && text.len() > 2 {
                     commands.push(text.trim_matches('|').to_owned());
                 } else if opens && matches!(text, "-|" | "|-") {
-                    self.report(&Report::ask("code-runs-unknown", Category::HiddenExecution, "The program text starts a command that is not known before it runs."), call.line());
+                    self.report(
+                        &Report::ask(
+                            "code-runs-unknown",
+                            Category::HiddenExecution,
+                            "The program text starts a command that is not known before it runs.",
+                        ),
+                        call.line(),
+                    );
                 } else if opens && text.starts_with('>') && text.len() > 2 {
                     self.written(&Word::known(text.trim_start_matches(['>', ' '])), call);
                 }
@@ -361,7 +497,9 @@ impl Judge<'_> {
             for mark in ["%x", "qx", "readpipe"] {
                 for (at, _) in program.masked.match_indices(mark) {
                     let rest = &program.code[at + mark.len()..];
-                    let Some(open) = rest.chars().next().filter(|c| "({[/|!<'\"".contains(*c)) else { continue };
+                    let Some(open) = rest.chars().next().filter(|c| "({[/|!<'\"".contains(*c)) else {
+                        continue;
+                    };
                     let close = match open {
                         '(' => ')',
                         '{' => '}',
@@ -380,26 +518,54 @@ impl Judge<'_> {
                 let text = program.code[start..end].trim_matches('"').to_owned();
                 let before = program.masked[..start].trim_end();
                 let after = program.masked[end..].trim_start();
-                if (before.ends_with('|') || before.ends_with("|&")) && !before.ends_with("||") || (after.starts_with('|') && after.contains("getline") && !after.starts_with("||")) {
+                if (before.ends_with('|') || before.ends_with("|&")) && !before.ends_with("||")
+                    || (after.starts_with('|') && after.contains("getline") && !after.starts_with("||"))
+                {
                     commands.push(text);
                 } else if before.ends_with('>') {
                     self.written(&Word::known(text), call);
                 } else if text.starts_with("/inet") {
-                    self.report(&Report::ask("code-connects", Category::ReverseShell, "The program text opens a raw connection to another machine."), call.line());
+                    self.report(
+                        &Report::ask(
+                            "code-connects",
+                            Category::ReverseShell,
+                            "The program text opens a raw connection to another machine.",
+                        ),
+                        call.line(),
+                    );
                 }
             }
             if program.masked.contains("| getline") || program.masked.contains("|getline") {
-                let computed = program.masked.match_indices("| getline").any(|(at, _)| !program.masked[..at].trim_end().ends_with('"'));
+                let computed = program
+                    .masked
+                    .match_indices("| getline")
+                    .any(|(at, _)| !program.masked[..at].trim_end().ends_with('"'));
                 if computed {
-                    self.report(&Report::ask("code-runs-unknown", Category::HiddenExecution, "The program text starts a command that is not known before it runs."), call.line());
+                    self.report(
+                        &Report::ask(
+                            "code-runs-unknown",
+                            Category::HiddenExecution,
+                            "The program text starts a command that is not known before it runs.",
+                        ),
+                        call.line(),
+                    );
                 }
             }
         }
         for command in commands {
             if is_bare_shell(&command) {
-                self.report(&Report::ask("code-runs-unknown", Category::HiddenExecution, "The program text starts a command that is not known before it runs."), call.line());
+                self.report(
+                    &Report::ask(
+                        "code-runs-unknown",
+                        Category::HiddenExecution,
+                        "The program text starts a command that is not known before it runs.",
+                    ),
+                    call.line(),
+                );
             } else if language.interpolates(&command) {
-                let word = Word::known(command.replace(['$', '@'], &HOLE.to_string()).replace("#{", &HOLE.to_string()));
+                let word = Word::known(
+                    command.replace(['$', '@'], &HOLE.to_string()).replace("#{", &HOLE.to_string()),
+                );
                 self.script(shell, &word, &[], call);
             } else {
                 shell.run_child(&command, Vec::new(), &call.input, self);
@@ -412,19 +578,26 @@ impl Judge<'_> {
         for line in script.split(['\n', ';']) {
             let command = line.trim_start_matches(|c: char| c.is_ascii_digit() || " $,!{~+".contains(c));
             let command = match command.strip_prefix('/') {
-                Some(rest) => rest.split_once('/').map_or("", |(_, rest)| rest).trim_start_matches([' ', '!', '{']),
+                Some(rest) => {
+                    rest.split_once('/').map_or("", |(_, rest)| rest).trim_start_matches([' ', '!', '{'])
+                }
                 None => command,
             };
             if command == "e" || command.starts_with("e ") {
                 let text = command[1..].trim().to_owned();
-                self.report(&Report::ask("sed-runs", Category::HiddenExecution, "The sed script runs commands."), call.line());
+                self.report(
+                    &Report::ask("sed-runs", Category::HiddenExecution, "The sed script runs commands."),
+                    call.line(),
+                );
                 shell.run_child(&text, Vec::new(), &call.input, self);
             } else if let Some(path) = command.strip_prefix("w ").or_else(|| command.strip_prefix("W ")) {
                 self.written(&Word::known(path.trim()), call);
             }
         }
-        if let Some(rest) = script.trim_start_matches(|c: char| c.is_ascii_digit() || " $,".contains(c)).strip_prefix('s')
-            && let Some(delimiter) = rest.chars().next().filter(|c| !c.is_alphanumeric() && !c.is_whitespace())
+        if let Some(rest) =
+            script.trim_start_matches(|c: char| c.is_ascii_digit() || " $,".contains(c)).strip_prefix('s')
+            && let Some(delimiter) =
+                rest.chars().next().filter(|c| !c.is_alphanumeric() && !c.is_whitespace())
         {
             let mut parts = 0;
             let mut escaped = false;
@@ -444,18 +617,54 @@ impl Judge<'_> {
                 }
             }
             if flags.contains('e') {
-                self.report(&Report::ask("sed-runs", Category::HiddenExecution, "The sed script runs what it has substituted."), call.line());
+                self.report(
+                    &Report::ask(
+                        "sed-runs",
+                        Category::HiddenExecution,
+                        "The sed script runs what it has substituted.",
+                    ),
+                    call.line(),
+                );
             }
         }
     }
 
     fn vim(&mut self, shell: &mut Shell, command: &str, call: &Call) {
         let command = command.trim_start_matches([':', '+']).trim();
-        if let Some((_, text)) = command.split_once('!').filter(|(before, _)| before.chars().all(|c| "%,.$0123456789'<>silent rw".contains(c)) || before.ends_with("exe \"") || before.ends_with("read ")) {
-            self.report(&Report::ask("editor-runs", Category::HiddenExecution, "The editor is told to run a command."), call.line());
-            shell.run_child(&text.to_owned(), Vec::new(), &call.input, self);
-        } else if ["py", "python", "lua", "ruby", "perl", "call system", "call job_start", "term", "source", "so ", "exe"].iter().any(|word| command.starts_with(word)) {
-            self.report(&Report::ask("editor-runs", Category::HiddenExecution, "The editor is told to run code."), call.line());
+        if let Some((_, text)) = command.split_once('!').filter(|(before, _)| {
+            before.chars().all(|c| "%,.$0123456789'<>silent rw".contains(c))
+                || before.ends_with("exe \"")
+                || before.ends_with("read ")
+        }) {
+            self.report(
+                &Report::ask(
+                    "editor-runs",
+                    Category::HiddenExecution,
+                    "The editor is told to run a command.",
+                ),
+                call.line(),
+            );
+            shell.run_child(text, Vec::new(), &call.input, self);
+        } else if [
+            "py",
+            "python",
+            "lua",
+            "ruby",
+            "perl",
+            "call system",
+            "call job_start",
+            "term",
+            "source",
+            "so ",
+            "exe",
+        ]
+        .iter()
+        .any(|word| command.starts_with(word))
+        {
+            self.report(
+                &Report::ask("editor-runs", Category::HiddenExecution, "The editor is told to run code."),
+                call.line(),
+            );
         } else if let Some(path) = command.strip_prefix("w ").or_else(|| command.strip_prefix("w! ")) {
             self.written(&Word::known(path.trim()), call);
         }
@@ -482,21 +691,35 @@ impl<'a> Program<'a> {
                 }
                 continue;
             }
-            let quote = matches!(byte, b'"' | b'\'') && !(byte == b'\'' && matches!(language, Language::Awk | Language::Emacs))
-                || byte == b'`' && matches!(language, Language::Javascript | Language::Perl | Language::Ruby | Language::Php | Language::Julia);
+            let quote = matches!(byte, b'"' | b'\'')
+                && !(byte == b'\'' && matches!(language, Language::Awk | Language::Emacs))
+                || byte == b'`'
+                    && matches!(
+                        language,
+                        Language::Javascript
+                            | Language::Perl
+                            | Language::Ruby
+                            | Language::Php
+                            | Language::Julia
+                    );
             if !quote {
                 at += 1;
                 continue;
             }
-            let triple = bytes[at..].starts_with(&[byte; 3]) && matches!(language, Language::Python | Language::Julia | Language::Groovy);
+            let triple = bytes[at..].starts_with(&[byte; 3])
+                && matches!(language, Language::Python | Language::Julia | Language::Groovy);
             let Some(end) = string_end(bytes, at, if triple { 3 } else { 1 }) else {
                 // An unbalanced quote: nothing is masked, so that nothing can hide.
                 return Self { code, masked: code.to_owned(), strings };
             };
             let width = if triple { 3 } else { 1 };
             let inside = &code[at + width..end - width];
-            let formatted = language == Language::Python && at > 0 && matches!(bytes[at - 1], b'f' | b'F') && inside.contains('{');
-            let plain_quote = byte == b'\'' && matches!(language, Language::Perl | Language::Php | Language::Ruby);
+            let formatted = language == Language::Python
+                && at > 0
+                && matches!(bytes[at - 1], b'f' | b'F')
+                && inside.contains('{');
+            let plain_quote =
+                byte == b'\'' && matches!(language, Language::Perl | Language::Php | Language::Ruby);
             let constant = !formatted && (plain_quote || !language.interpolates(inside));
             let keep = byte == b'`' && language == Language::Javascript || formatted;
             if !keep || constant {
@@ -516,7 +739,11 @@ impl<'a> Program<'a> {
             .match_indices(name)
             .filter_map(|(at, _)| {
                 let before = self.masked[..at].chars().next_back();
-                if !name.starts_with('.') && before.is_some_and(|c| c.is_alphanumeric() || c == '_' || (c == '$' && language != Language::Javascript)) {
+                if !name.starts_with('.')
+                    && before.is_some_and(|c| {
+                        c.is_alphanumeric() || c == '_' || (c == '$' && language != Language::Javascript)
+                    })
+                {
                     return None;
                 }
                 let after = at + name.len();
@@ -525,14 +752,29 @@ impl<'a> Program<'a> {
                 let follows = match next {
                     Some('(') => true,
                     Some('{') if known.effect == Effect::Code => false,
-                    Some(next) if (language == Language::Perl || language == Language::Ruby && known.effect == Effect::Code) && (next.is_alphabetic() || next == '<') && rest.starts_with(' ') => {
-                        !rest.trim_start().starts_with("if ") && !rest.trim_start().starts_with("or ") && known.effect != Effect::Ask
+                    Some(next)
+                        if (language == Language::Perl
+                            || language == Language::Ruby && known.effect == Effect::Code)
+                            && (next.is_alphabetic() || next == '<')
+                            && rest.starts_with(' ') =>
+                    {
+                        !rest.trim_start().starts_with("if ")
+                            && !rest.trim_start().starts_with("or ")
+                            && known.effect != Effect::Ask
                     }
-                    Some('"' | '\'' | '`' | '[' | '{' | '$' | '@' | 'q') => language.bare_calls() && (rest.starts_with([' ', '"', '\'', '`']) || next == Some('(')),
+                    Some('"' | '\'' | '`' | '[' | '{' | '$' | '@' | 'q') => {
+                        language.bare_calls()
+                            && (rest.starts_with([' ', '"', '\'', '`']) || next == Some('('))
+                    }
                     _ => false,
                 } || known.effect == Effect::Ask
-                    || (language.bare_calls() && matches!(known.effect, Effect::Stop | Effect::Shell) && !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.' || c == '='));
-                if rest.starts_with(|c: char| c.is_alphanumeric() || c == '_') && !name.ends_with(['.', '(', ':']) {
+                    || (language.bare_calls()
+                        && matches!(known.effect, Effect::Stop | Effect::Shell)
+                        && !rest
+                            .starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.' || c == '='));
+                if rest.starts_with(|c: char| c.is_alphanumeric() || c == '_')
+                    && !name.ends_with(['.', '(', ':'])
+                {
                     return None;
                 }
                 follows.then_some((at, after))
@@ -547,7 +789,10 @@ impl<'a> Program<'a> {
         let mut arguments = Vec::new();
         for _ in 0..32 {
             reader.space();
-            if reader.at >= self.code.len() || (bracketed && reader.peek() == Some(')')) || reader.peek() == Some(';') {
+            if reader.at >= self.code.len()
+                || (bracketed && reader.peek() == Some(')'))
+                || reader.peek() == Some(';')
+            {
                 break;
             }
             arguments.push(reader.argument(0));
@@ -639,10 +884,14 @@ impl Reader<'_, '_> {
         let start = self.at;
         loop {
             self.space();
-            while self.peek().is_some_and(|c| "rRbBuUfF".contains(c)) && self.program.code[self.at + 1..].starts_with(['"', '\'']) {
+            while self.peek().is_some_and(|c| "rRbBuUfF".contains(c))
+                && self.program.code[self.at + 1..].starts_with(['"', '\''])
+            {
                 self.at += 1;
             }
-            let Some(&(from, end, constant)) = self.program.strings.iter().find(|(from, ..)| *from == self.at) else {
+            let Some(&(from, end, constant)) =
+                self.program.strings.iter().find(|(from, ..)| *from == self.at)
+            else {
                 self.at = start;
                 return None;
             };
@@ -691,12 +940,20 @@ impl Reader<'_, '_> {
 /// A shell with nothing to run is a shell for whoever is at the other end.
 fn is_bare_shell(text: &str) -> bool {
     let name = text.trim().trim_end_matches(" -i").trim_end_matches(" -p");
-    matches!(name.rsplit('/').next().unwrap_or(name), "sh" | "bash" | "zsh" | "dash" | "ksh" | "cmd.exe" | "powershell")
+    matches!(
+        name.rsplit('/').next().unwrap_or(name),
+        "sh" | "bash" | "zsh" | "dash" | "ksh" | "cmd.exe" | "powershell"
+    )
 }
 
 fn unescape(text: &str) -> String {
     if !text.contains('\\') {
         return text.to_owned();
     }
-    text.replace("\\\"", "\"").replace("\\'", "'").replace("\\n", "\n").replace("\\t", "\t").replace("\\x2f", "/").replace("\\\\", "\\")
+    text.replace("\\\"", "\"")
+        .replace("\\'", "'")
+        .replace("\\n", "\n")
+        .replace("\\t", "\t")
+        .replace("\\x2f", "/")
+        .replace("\\\\", "\\")
 }

@@ -120,7 +120,11 @@ impl Judge<'_> {
         let call = &call;
         if call.argv[0].text().starts_with("BASH_FUNC_") {
             self.report(
-                &Report::ask("exported-function", Category::HiddenExecution, "It smuggles a function into every shell that is started."),
+                &Report::ask(
+                    "exported-function",
+                    Category::HiddenExecution,
+                    "It smuggles a function into every shell that is started.",
+                ),
                 call.line(),
             );
         }
@@ -146,7 +150,11 @@ impl Judge<'_> {
         let word = call.argv.first()?;
         if word.is_glob() && word.text().contains(['*', '?', '[']) && !matches!(word.text(), "[" | "[[") {
             self.report(
-                &Report::ask("pattern-as-command", Category::HiddenExecution, "The program to run is given as a pattern of file names."),
+                &Report::ask(
+                    "pattern-as-command",
+                    Category::HiddenExecution,
+                    "The program to run is given as a pattern of file names.",
+                ),
                 call.line(),
             );
             return None;
@@ -191,7 +199,11 @@ impl Judge<'_> {
     fn doubt(&mut self, doubt: &Doubt) {
         if *doubt == Doubt::SelfReplication {
             self.report(
-                &Report::deny("fork-bomb", Category::SystemControl, "A function starts copies of itself without end."),
+                &Report::deny(
+                    "fork-bomb",
+                    Category::SystemControl,
+                    "A function starts copies of itself without end.",
+                ),
                 "",
             );
             return;
@@ -204,7 +216,11 @@ impl Judge<'_> {
         let printing = command.argv.first().is_some_and(|word| !matches!(word.text(), ":" | "true"))
             && !(command.argv.len() == 2 && command.argv[1].text() == "/dev/null")
             && !(command.argv.len() == 1 && command.argv[0].text() == "echo");
-        if printing || !command.assignments.is_empty() || command.redirects.is_empty() || command.written.is_empty() {
+        if printing
+            || !command.assignments.is_empty()
+            || command.redirects.is_empty()
+            || command.written.is_empty()
+        {
             return;
         }
         self.truncations(command);

@@ -8,7 +8,11 @@ use crate::judge::{Judge, Report};
 use crate::place::{self, Path, Place};
 
 const DISK: Report = Report::deny("write-disk", Disks, "It writes over a disk.");
-const STARTUP: Report = Report::ask("persistence-file", Persistence, "It changes a file that runs by itself later, or that decides who gets in.");
+const STARTUP: Report = Report::ask(
+    "persistence-file",
+    Persistence,
+    "It changes a file that runs by itself later, or that decides who gets in.",
+);
 const SYSTEM: Report = Report::ask("write-system-file", FileDestruction, "It writes a file of the system.");
 
 impl Judge<'_> {
@@ -19,7 +23,10 @@ impl Judge<'_> {
         for redirect in &command.redirects {
             let target = &redirect.target;
             if target.text().starts_with("/dev/tcp/") || target.text().starts_with("/dev/udp/") {
-                self.report(&Report::ask("shell-socket", ReverseShell, "It connects the shell to another machine."), line.clone());
+                self.report(
+                    &Report::ask("shell-socket", ReverseShell, "It connects the shell to another machine."),
+                    line.clone(),
+                );
                 continue;
             }
             match redirect.kind {
@@ -37,8 +44,14 @@ impl Judge<'_> {
         let call = Call::of(command);
         for redirect in command.redirects.iter().filter(|redirect| redirect.kind == RedirectKind::Write) {
             let path = call.path(&redirect.target, self.context);
-            if matches!(path.place, Place::Inside | Place::Repository | Place::Outside | Place::HomeTop) && path.name().contains('.') && !command.argv.is_empty() | (command.input == cofferdam_shell_syntax::Input::Inherited) {
-                self.report(&Report::ask("empty-file", FileDestruction, "It throws away the contents of a file."), command.written.clone());
+            if matches!(path.place, Place::Inside | Place::Repository | Place::Outside | Place::HomeTop)
+                && path.name().contains('.')
+                && !command.argv.is_empty() | (command.input == cofferdam_shell_syntax::Input::Inherited)
+            {
+                self.report(
+                    &Report::ask("empty-file", FileDestruction, "It throws away the contents of a file."),
+                    command.written.clone(),
+                );
             }
         }
     }
@@ -52,7 +65,14 @@ impl Judge<'_> {
         let path = call.path(target, self.context);
         if matches!(
             path.text.as_str(),
-            "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty" | "/dev/zero" | "/dev/full" | "/dev/random" | "/dev/urandom"
+            "/dev/null"
+                | "/dev/stdout"
+                | "/dev/stderr"
+                | "/dev/tty"
+                | "/dev/zero"
+                | "/dev/full"
+                | "/dev/random"
+                | "/dev/urandom"
         ) || path.text.starts_with("/dev/fd/")
             || path.text.starts_with("/dev/pts/")
             || path.text.starts_with("/proc/self/fd/")
@@ -60,13 +80,34 @@ impl Judge<'_> {
             return;
         }
         if path.text == "/proc/sysrq-trigger" {
-            self.report(&Report::deny("sysrq", SystemControl, "It tells the kernel to stop or restart the machine at once."), line);
+            self.report(
+                &Report::deny(
+                    "sysrq",
+                    SystemControl,
+                    "It tells the kernel to stop or restart the machine at once.",
+                ),
+                line,
+            );
             return;
         }
         if place::is_own_policy(&path.text) {
-            self.report(&Report::deny("own-policy-file", OwnPolicy, "This changes the rules that this session works under."), line);
+            self.report(
+                &Report::deny(
+                    "own-policy-file",
+                    OwnPolicy,
+                    "This changes the rules that this session works under.",
+                ),
+                line,
+            );
         } else if place::is_agent_policy(&path.text) {
-            self.report(&Report::ask("agent-policy-file", OwnPolicy, "It changes what an agent is told or allowed to do."), line);
+            self.report(
+                &Report::ask(
+                    "agent-policy-file",
+                    OwnPolicy,
+                    "It changes what an agent is told or allowed to do.",
+                ),
+                line,
+            );
         } else if path.place == Place::Device {
             self.report(&DISK, line);
         } else if place::is_startup(&path.text, self.context) {
@@ -80,7 +121,14 @@ impl Judge<'_> {
         match path.place {
             Place::Root | Place::SystemTop | Place::System => self.report(&SYSTEM, line),
             Place::HomeTop if path.name().starts_with('.') => self.report(&STARTUP, line),
-            Place::Repository => self.report(&Report::ask("write-repository", crate::Category::Git, "It writes into the project's history by hand."), line),
+            Place::Repository => self.report(
+                &Report::ask(
+                    "write-repository",
+                    crate::Category::Git,
+                    "It writes into the project's history by hand.",
+                ),
+                line,
+            ),
             _ => {}
         }
     }
@@ -148,7 +196,12 @@ impl Judge<'_> {
         for line in text.lines() {
             let recipe = line.strip_prefix('\t').or_else(|| line.split_once(";").map(|(_, recipe)| recipe));
             if let Some(recipe) = recipe {
-                shell.run_child(&recipe.trim().trim_start_matches(['@', '-']).replace("$$", "$"), Vec::new(), &cofferdam_shell_syntax::Input::Inherited, self);
+                shell.run_child(
+                    &recipe.trim().trim_start_matches(['@', '-']).replace("$$", "$"),
+                    Vec::new(),
+                    &cofferdam_shell_syntax::Input::Inherited,
+                    self,
+                );
             }
         }
     }
@@ -159,7 +212,15 @@ impl Judge<'_> {
             "prettier" | "json" => call.has_word(&["--write", "-I"]),
             "gawk" | "awk" => call.has_word(&["inplace"]),
             "sd" => true,
-            _ => call.texts().any(|text| text.starts_with("-i") || text == "--in-place" || text.starts_with("--in-place=") || (text.starts_with('-') && !text.starts_with("--") && text.contains('i') && text.len() < 6)),
+            _ => call.texts().any(|text| {
+                text.starts_with("-i")
+                    || text == "--in-place"
+                    || text.starts_with("--in-place=")
+                    || (text.starts_with('-')
+                        && !text.starts_with("--")
+                        && text.contains('i')
+                        && text.len() < 6)
+            }),
         }
     }
 
@@ -179,11 +240,23 @@ impl Judge<'_> {
             let name = source.text().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
             let path = call.path(target, self.context);
             let whole = format!("{}/{name}", path.text.trim_end_matches('/'));
-            if place::is_startup(&whole, self.context) || place::is_own_policy(&whole) || place::is_agent_policy(&whole) && target.text().ends_with('/') {
+            if place::is_startup(&whole, self.context)
+                || place::is_own_policy(&whole)
+                || place::is_agent_policy(&whole) && target.text().ends_with('/')
+            {
                 self.written(&Word::known(whole), call);
             }
-            if matches!(program, "mv" | "cp" | "ln") && place::is_own_policy(&call.path(source, self.context).text) {
-                self.report(&Report::deny("own-policy-file", OwnPolicy, "This touches the rules that this session works under."), call.line());
+            if matches!(program, "mv" | "cp" | "ln")
+                && place::is_own_policy(&call.path(source, self.context).text)
+            {
+                self.report(
+                    &Report::deny(
+                        "own-policy-file",
+                        OwnPolicy,
+                        "This touches the rules that this session works under.",
+                    ),
+                    call.line(),
+                );
             }
         }
     }
@@ -195,7 +268,10 @@ impl Judge<'_> {
             } else if let Some(source) = text.strip_prefix("if=") {
                 let path = Path::of_text(source, call.directory.as_deref(), self.context);
                 if path.place == Place::Device {
-                    self.report(&Report::ask("read-disk", crate::Category::Credentials, "It reads a whole disk."), call.line());
+                    self.report(
+                        &Report::ask("read-disk", crate::Category::Credentials, "It reads a whole disk."),
+                        call.line(),
+                    );
                 }
                 self.secret_text(source, call);
             }
@@ -218,23 +294,46 @@ impl Judge<'_> {
                 if let Some(at) = text.find(letter) {
                     let rest = &text[at + 1..];
                     let position = call.arguments().iter().position(|other| other == word).unwrap_or(0);
-                    target = if rest.is_empty() { call.arguments().get(position + 1).cloned() } else { Some(word.with_text(rest)) };
+                    target = if rest.is_empty() {
+                        call.arguments().get(position + 1).cloned()
+                    } else {
+                        Some(word.with_text(rest))
+                    };
                 }
             }
         }
-        let by_name = program != "curl" || call.has(&['O'], &["remote-name", "remote-name-all"]) || call.has(&['J'], &["remote-header-name"]);
+        let by_name = program != "curl"
+            || call.has(&['O'], &["remote-name", "remote-name-all"])
+            || call.has(&['J'], &["remote-header-name"]);
         if target.is_none() && by_name {
-            target = call.operands().find(|word| word.text().contains('/')).map(|url| url.with_text(url.text().trim_end_matches('/').rsplit('/').next().unwrap_or_default().split('?').next().unwrap_or_default()));
+            target = call.operands().find(|word| word.text().contains('/')).map(|url| {
+                url.with_text(
+                    url.text()
+                        .trim_end_matches('/')
+                        .rsplit('/')
+                        .next()
+                        .unwrap_or_default()
+                        .split('?')
+                        .next()
+                        .unwrap_or_default(),
+                )
+            });
         }
-        let directory = call.value(&["-P", "--directory-prefix", "--output-dir", "-d", "--dir"]).filter(|_| program != "curl" || call.has(&[], &["output-dir"]));
+        let directory = call
+            .value(&["-P", "--directory-prefix", "--output-dir", "-d", "--dir"])
+            .filter(|_| program != "curl" || call.has(&[], &["output-dir"]));
         if let Some(directory) = directory {
             self.written(&directory.with_text(format!("{}/download", directory.text())), call);
         }
-        if let Some(target) = target.filter(|target| !matches!(target.text(), "-" | "/dev/null" | "/dev/stdout")) {
+        if let Some(target) =
+            target.filter(|target| !matches!(target.text(), "-" | "/dev/null" | "/dev/stdout"))
+        {
             self.written(&target, call);
             if let Some(path) = target.as_known() {
                 let last = shell.commands().len();
-                let content = Word::unknown(Some(cofferdam_shell_syntax::Source::Commands(last.saturating_sub(1)..last)));
+                let content = Word::unknown(Some(cofferdam_shell_syntax::Source::Commands(
+                    last.saturating_sub(1)..last,
+                )));
                 let path = match directory {
                     Some(directory) => format!("{}/{path}", directory.text()),
                     None => path.to_owned(),

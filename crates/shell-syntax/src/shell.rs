@@ -236,7 +236,9 @@ impl Shell {
     pub(crate) fn set(&mut self, name: &str, value: Value) {
         let name = self.referred(name);
         let value = match (self.conditional > 0, self.variables.get(&name), value) {
-            (true, Some(Variable { value: Value::Scalar(before), .. }), Value::Scalar(now)) if *before != now => {
+            (true, Some(Variable { value: Value::Scalar(before), .. }), Value::Scalar(now))
+                if *before != now =>
+            {
                 Value::Scalar(Word::unknown(Some(Source::Variable(name.clone()))))
             }
             (_, _, value) => value,
