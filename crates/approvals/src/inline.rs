@@ -9,7 +9,8 @@ use cofferdam_shell_syntax::{HOLE, Shell, Word};
 use crate::Category;
 use crate::call::Call;
 use crate::judge::{Judge, Report};
-use crate::rules::{CALLS, Call as Known};
+use crate::program_text::{Argument, Program};
+use crate::rules::CALLS;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Language {
@@ -125,7 +126,7 @@ impl Language {
         }
     }
 
-    fn comment(self) -> Option<&'static str> {
+    pub fn comment(self) -> Option<&'static str> {
         match self {
             Self::Python | Self::Perl | Self::Ruby | Self::Awk | Self::R | Self::Julia | Self::Tcl => {
                 Some("#")
@@ -139,7 +140,7 @@ impl Language {
     }
 
     /// Calls may be written without brackets.
-    fn bare_calls(self) -> bool {
+    pub fn bare_calls(self) -> bool {
         matches!(
             self,
             Self::Perl
@@ -153,7 +154,7 @@ impl Language {
         )
     }
 
-    fn interpolates(self, text: &str) -> bool {
+    pub fn interpolates(self, text: &str) -> bool {
         match self {
             Self::Ruby | Self::Erlang => text.contains("#{"),
             Self::Perl | Self::Php | Self::Julia | Self::Tcl | Self::Groovy => {
@@ -163,22 +164,6 @@ impl Language {
             _ => false,
         }
     }
-}
-
-/// An argument of a call, as far as it is constant.
-#[derive(Clone, Debug)]
-enum Argument {
-    Text(String),
-    List(Vec<Argument>),
-    Other,
-}
-
-struct Program<'a> {
-    code: &'a str,
-    /// The code with the insides of strings and comments blanked, byte for byte.
-    masked: String,
-    /// Strings: where they start and end, quotes included, and whether they are constant.
-    strings: Vec<(usize, usize, bool)>,
 }
 
 impl Judge<'_> {
@@ -197,6 +182,7 @@ impl Judge<'_> {
         self.calls(shell, language, &program, call);
         self.strings(&program, call);
         self.disguised(language, &program, call);
+        self.secret_variables(&program, call);
         self.commands_in_quotes(shell, language, &program, call);
         let sends = [
             "requests.post",
@@ -407,10 +393,37 @@ impl Judge<'_> {
             }
         }
         // execlp and its kind name the program twice.
-        if argv.len() > 1 && argv[1] == argv[0] {
+        if argv.len() > 1 && argv[0].text().rsplit('/').next() == Some(argv[1].text()) {
             argv.remove(0);
         }
         self.inspect(shell, &call.with_argv(argv));
+    }
+
+    /// Secrets of the environment that are named in the program.
+    fn secret_variables(&mut self, program: &Program<'_>, call: &Call) {
+        let reads =
+            ["environ", "process.env", "ENV[", "ENV.fetch", "getenv", "$ENV", "Deno.env", "Sys.getenv"];
+        if !reads.iter().any(|name| program.code.contains(name)) {
+            return;
+        }
+        let named = program
+            .code
+            .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .any(crate::reading::is_secret_name);
+        let shown = ["print", "console.log", "puts", "echo", "write", "say", "-p", "cat("]
+            .iter()
+            .any(|word| program.code.contains(word))
+            || call.has_word(&["-p", "--print", "-pe"]);
+        if named && shown {
+            self.report(
+                &Report::ask(
+                    "print-secret",
+                    Category::Credentials,
+                    "It prints a secret from the environment.",
+                ),
+                call.line(),
+            );
+        }
     }
 
     /// Names of calls that are put together or passed as text.
@@ -616,6 +629,11 @@ impl Judge<'_> {
                     parts += 1;
                 }
             }
+            if flags.ends_with('w')
+                && let Some((_, path)) = rest.rsplit_once(&format!("{delimiter}{flags} "))
+            {
+                self.written(&Word::known(path.trim()), call);
+            }
             if flags.contains('e') {
                 self.report(
                     &Report::ask(
@@ -671,272 +689,6 @@ impl Judge<'_> {
     }
 }
 
-impl<'a> Program<'a> {
-    fn read(code: &'a str, language: Language) -> Self {
-        let bytes = code.as_bytes();
-        let mut masked = bytes.to_vec();
-        let mut strings = Vec::new();
-        let mut at = 0;
-        while at < bytes.len() {
-            let byte = bytes[at];
-            if let Some(comment) = language.comment()
-                && bytes[at..].starts_with(comment.as_bytes())
-                && (comment != "#" || at == 0 || bytes[at - 1] != b'$')
-                && (comment != "//" || at == 0 || bytes[at - 1] != b':')
-                && (comment != "--" || at == 0 || bytes[at - 1].is_ascii_whitespace())
-            {
-                while at < bytes.len() && bytes[at] != b'\n' {
-                    masked[at] = b' ';
-                    at += 1;
-                }
-                continue;
-            }
-            let quote = matches!(byte, b'"' | b'\'')
-                && !(byte == b'\'' && matches!(language, Language::Awk | Language::Emacs))
-                || byte == b'`'
-                    && matches!(
-                        language,
-                        Language::Javascript
-                            | Language::Perl
-                            | Language::Ruby
-                            | Language::Php
-                            | Language::Julia
-                    );
-            if !quote {
-                at += 1;
-                continue;
-            }
-            let triple = bytes[at..].starts_with(&[byte; 3])
-                && matches!(language, Language::Python | Language::Julia | Language::Groovy);
-            let Some(end) = string_end(bytes, at, if triple { 3 } else { 1 }) else {
-                // An unbalanced quote: nothing is masked, so that nothing can hide.
-                return Self { code, masked: code.to_owned(), strings };
-            };
-            let width = if triple { 3 } else { 1 };
-            let inside = &code[at + width..end - width];
-            let formatted = language == Language::Python
-                && at > 0
-                && matches!(bytes[at - 1], b'f' | b'F')
-                && inside.contains('{');
-            let plain_quote =
-                byte == b'\'' && matches!(language, Language::Perl | Language::Php | Language::Ruby);
-            let constant = !formatted && (plain_quote || !language.interpolates(inside));
-            let keep = byte == b'`' && language == Language::Javascript || formatted;
-            if !keep || constant {
-                masked[at + width..end - width].fill(b' ');
-            }
-            strings.push((at, end, constant));
-            at = end;
-        }
-        let masked = String::from_utf8(masked).unwrap_or_else(|_| code.to_owned());
-        Self { code, masked, strings }
-    }
-
-    /// Where a call is made: the start of its name, and the place after it.
-    fn occurrences(&self, known: &Known, language: Language) -> Vec<(usize, usize)> {
-        let name = known.name;
-        self.masked
-            .match_indices(name)
-            .filter_map(|(at, _)| {
-                let before = self.masked[..at].chars().next_back();
-                if !name.starts_with('.')
-                    && before.is_some_and(|c| {
-                        c.is_alphanumeric() || c == '_' || (c == '$' && language != Language::Javascript)
-                    })
-                {
-                    return None;
-                }
-                let after = at + name.len();
-                let rest = &self.masked[after..];
-                let next = rest.trim_start().chars().next();
-                let follows = match next {
-                    Some('(') => true,
-                    Some('{') if known.effect == Effect::Code => false,
-                    Some(next)
-                        if (language == Language::Perl
-                            || language == Language::Ruby && known.effect == Effect::Code)
-                            && (next.is_alphabetic() || next == '<')
-                            && rest.starts_with(' ') =>
-                    {
-                        !rest.trim_start().starts_with("if ")
-                            && !rest.trim_start().starts_with("or ")
-                            && known.effect != Effect::Ask
-                    }
-                    Some('"' | '\'' | '`' | '[' | '{' | '$' | '@' | 'q') => {
-                        language.bare_calls()
-                            && (rest.starts_with([' ', '"', '\'', '`']) || next == Some('('))
-                    }
-                    _ => false,
-                } || known.effect == Effect::Ask
-                    || (language.bare_calls()
-                        && matches!(known.effect, Effect::Stop | Effect::Shell)
-                        && !rest
-                            .starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.' || c == '='));
-                if rest.starts_with(|c: char| c.is_alphanumeric() || c == '_')
-                    && !name.ends_with(['.', '(', ':'])
-                {
-                    return None;
-                }
-                follows.then_some((at, after))
-            })
-            .collect()
-    }
-
-    fn arguments(&self, at: usize, language: Language) -> Vec<Argument> {
-        let mut reader = Reader { program: self, at, language };
-        reader.space();
-        let bracketed = reader.take('(');
-        let mut arguments = Vec::new();
-        for _ in 0..32 {
-            reader.space();
-            if reader.at >= self.code.len()
-                || (bracketed && reader.peek() == Some(')'))
-                || reader.peek() == Some(';')
-            {
-                break;
-            }
-            arguments.push(reader.argument(0));
-            reader.space();
-            if !reader.take(',') {
-                break;
-            }
-        }
-        arguments
-    }
-
-    fn string_before(&self, at: usize) -> Option<String> {
-        let (start, end, constant) = self.strings.iter().rev().find(|(_, end, _)| *end <= at)?;
-        constant.then(|| self.code[*start..*end].trim_matches(['"', '\'']).to_owned())
-    }
-}
-
-fn string_end(bytes: &[u8], start: usize, width: usize) -> Option<usize> {
-    let quote = bytes[start];
-    let mut at = start + width;
-    while at < bytes.len() {
-        if bytes[at] == b'\\' {
-            at += 2;
-            continue;
-        }
-        if bytes[at..].starts_with(&[quote; 3][..width]) {
-            return Some(at + width);
-        }
-        at += 1;
-    }
-    None
-}
-
-/// Reads constant arguments.
-struct Reader<'p, 'a> {
-    program: &'p Program<'a>,
-    at: usize,
-    language: Language,
-}
-
-impl Reader<'_, '_> {
-    fn peek(&self) -> Option<char> {
-        self.program.code[self.at..].chars().next()
-    }
-
-    fn space(&mut self) {
-        while self.peek().is_some_and(char::is_whitespace) {
-            self.at += self.peek().map_or(1, char::len_utf8);
-        }
-    }
-
-    fn take(&mut self, wanted: char) -> bool {
-        let found = self.peek() == Some(wanted);
-        if found {
-            self.at += wanted.len_utf8();
-        }
-        found
-    }
-
-    fn argument(&mut self, depth: usize) -> Argument {
-        if depth > 6 {
-            return self.other();
-        }
-        self.space();
-        if self.take('[') {
-            let mut items = Vec::new();
-            while items.len() < 64 {
-                self.space();
-                if self.take(']') || self.peek().is_none() {
-                    break;
-                }
-                items.push(self.argument(depth + 1));
-                self.space();
-                if !self.take(',') && self.peek() != Some(']') {
-                    break;
-                }
-            }
-            return Argument::List(items);
-        }
-        match self.text() {
-            Some(text) => Argument::Text(text),
-            None => self.other(),
-        }
-    }
-
-    /// A string, or several joined by an operator or by standing next to each other.
-    fn text(&mut self) -> Option<String> {
-        let mut text = String::new();
-        let start = self.at;
-        loop {
-            self.space();
-            while self.peek().is_some_and(|c| "rRbBuUfF".contains(c))
-                && self.program.code[self.at + 1..].starts_with(['"', '\''])
-            {
-                self.at += 1;
-            }
-            let Some(&(from, end, constant)) =
-                self.program.strings.iter().find(|(from, ..)| *from == self.at)
-            else {
-                self.at = start;
-                return None;
-            };
-            if !constant {
-                self.at = start;
-                return None;
-            }
-            let inside = self.program.code[from..end].trim_matches(['"', '\'', '`']);
-            text.push_str(&unescape(inside));
-            self.at = end;
-            self.space();
-            match self.peek() {
-                Some('+') => self.at += 1,
-                Some('.') if matches!(self.language, Language::Perl | Language::Php | Language::Lua) => {
-                    while self.take('.') {}
-                }
-                Some('"' | '\'') if self.language == Language::Python => {}
-                // A method on the string changes it: `'…'.replace(…)`, `'…'[::-1]`, `'…' % x`.
-                Some('.' | '[' | '%' | '*') => {
-                    self.at = start;
-                    return None;
-                }
-                _ => return Some(text),
-            }
-        }
-    }
-
-    /// Skips what is not understood, up to the next comma or the end of the call.
-    fn other(&mut self) -> Argument {
-        let mut depth = 0usize;
-        while self.at < self.program.masked.len() {
-            let Some(character) = self.program.masked[self.at..].chars().next() else { break };
-            match character {
-                '(' | '[' | '{' => depth += 1,
-                ')' | ']' | '}' if depth == 0 => break,
-                ')' | ']' | '}' => depth -= 1,
-                ',' | ';' if depth == 0 => break,
-                _ => {}
-            }
-            self.at += character.len_utf8();
-        }
-        Argument::Other
-    }
-}
-
 /// A shell with nothing to run is a shell for whoever is at the other end.
 fn is_bare_shell(text: &str) -> bool {
     let name = text.trim().trim_end_matches(" -i").trim_end_matches(" -p");
@@ -944,16 +696,4 @@ fn is_bare_shell(text: &str) -> bool {
         name.rsplit('/').next().unwrap_or(name),
         "sh" | "bash" | "zsh" | "dash" | "ksh" | "cmd.exe" | "powershell"
     )
-}
-
-fn unescape(text: &str) -> String {
-    if !text.contains('\\') {
-        return text.to_owned();
-    }
-    text.replace("\\\"", "\"")
-        .replace("\\'", "'")
-        .replace("\\n", "\n")
-        .replace("\\t", "\t")
-        .replace("\\x2f", "/")
-        .replace("\\\\", "\\")
 }

@@ -1,6 +1,10 @@
 //! The judgement of a whole command line.
 
-use cofferdam_shell_syntax::{Doubt, Shell, SimpleCommand, Surroundings, Watch, Word, misleading};
+use std::borrow::Cow;
+
+use cofferdam_shell_syntax::{
+    Doubt, RedirectKind, Shell, SimpleCommand, Surroundings, Watch, Word, misleading,
+};
 
 use crate::call::Call;
 use crate::{Category, Context, Decision, Finding, Severity, Verdict};
@@ -79,12 +83,22 @@ pub(crate) struct Judge<'a> {
 
 impl Watch for Judge<'_> {
     fn command(&mut self, shell: &mut Shell, index: usize) {
-        let command = shell.commands()[index].clone();
+        let command = &shell.commands()[index];
+        // Most commands open nothing and set nothing; they are copied only once, as the call to judge.
+        if command.redirects.is_empty() && command.assignments.is_empty() {
+            if !command.argv.is_empty() {
+                let call = Call::of(command);
+                self.inspect(shell, &call);
+            }
+            return;
+        }
+        let command = command.clone();
         self.redirects(&command);
         self.assignments(shell, &command);
         if !command.argv.is_empty() {
             self.inspect(shell, &Call::of(&command));
         }
+        self.dumped(&command);
         self.emptied(&command);
     }
 }
@@ -117,7 +131,7 @@ impl Judge<'_> {
 
     fn inspect_inner(&mut self, shell: &mut Shell, call: &Call) {
         let Some(call) = self.named(shell, call) else { return };
-        let call = &call;
+        let call = call.as_ref();
         if call.argv[0].text().starts_with("BASH_FUNC_") {
             self.report(
                 &Report::ask(
@@ -146,7 +160,7 @@ impl Judge<'_> {
     }
 
     /// The call with a command word that is known, or a finding that it is not.
-    fn named(&mut self, shell: &mut Shell, call: &Call) -> Option<Call> {
+    fn named<'c>(&mut self, shell: &Shell, call: &'c Call) -> Option<Cow<'c, Call>> {
         let word = call.argv.first()?;
         if word.is_glob() && word.text().contains(['*', '?', '[']) && !matches!(word.text(), "[" | "[[") {
             self.report(
@@ -160,7 +174,7 @@ impl Judge<'_> {
             return None;
         }
         if call.program().is_some() {
-            return Some(call.clone());
+            return Some(Cow::Borrowed(call));
         }
         if word.is_empty() {
             return None;
@@ -168,7 +182,7 @@ impl Judge<'_> {
         if let Some(program) = conventional(word) {
             let mut argv = call.argv.clone();
             argv[0] = Word::known(program);
-            return Some(call.with_argv(argv));
+            return Some(Cow::Owned(call.with_argv(argv)));
         }
         self.unknown_command(shell, call);
         // A variable that is not set leaves nothing behind: `r${x}m` may well be `rm`.
@@ -178,7 +192,7 @@ impl Judge<'_> {
         }
         let mut argv = call.argv.clone();
         argv[0] = Word::known(known);
-        Some(call.with_argv(argv))
+        Some(Cow::Owned(call.with_argv(argv)))
     }
 
     fn text(&mut self, command: &str) {
@@ -211,11 +225,34 @@ impl Judge<'_> {
         self.findings.push(not_understood(&doubt.to_string(), ""));
     }
 
+    /// The whole environment kept in a file.
+    fn dumped(&mut self, command: &SimpleCommand) {
+        let words: Vec<&str> = command.argv.iter().map(Word::text).collect();
+        let all = matches!(
+            words.as_slice(),
+            ["env" | "printenv"] | ["export" | "declare", "-p" | "-x" | "-xp"] | ["set"]
+        );
+        let kept = command.redirects.iter().any(|redirect| {
+            matches!(redirect.kind, RedirectKind::Write | RedirectKind::Append)
+                && redirect.target.text() != "/dev/null"
+        });
+        if all && kept {
+            self.report(
+                &Report::ask(
+                    "dump-environment",
+                    Category::Credentials,
+                    "It keeps the whole environment, secrets included, in a file.",
+                ),
+                words.join(" "),
+            );
+        }
+    }
+
     /// A command that only empties a file: `> notes.md`.
     fn emptied(&mut self, command: &SimpleCommand) {
         let printing = command.argv.first().is_some_and(|word| !matches!(word.text(), ":" | "true"))
             && !(command.argv.len() == 2 && command.argv[1].text() == "/dev/null")
-            && !(command.argv.len() == 1 && command.argv[0].text() == "echo");
+            && !(command.argv[0].text() == "echo" && command.argv[1..].iter().all(Word::is_empty));
         if printing
             || !command.assignments.is_empty()
             || command.redirects.is_empty()

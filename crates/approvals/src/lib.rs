@@ -21,8 +21,10 @@ mod judge;
 mod network;
 mod peel;
 mod place;
+mod program_text;
 mod reading;
 mod rules;
+mod sensitive;
 mod verdict;
 mod write;
 

@@ -101,7 +101,7 @@ const OUTSIDE: &[&str] = &[
     "exiftool",
 ];
 
-fn is_secret_name(name: &str) -> bool {
+pub(crate) fn is_secret_name(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     let public =
         ["PUBLIC", "KEYBOARD", "KEYMAP", "TOKENIZER", "TOKENIZERS_PARALLELISM", "KEYWORDS", "AUTHOR"];
@@ -144,14 +144,25 @@ impl Judge<'_> {
         }
         match program {
             "echo" | "printf" | "printenv" | "export" | "declare" | "set" | "cat" => {
-                let printed = call.arguments().iter().any(|word| {
-                    secret_variable(word) || (program == "printenv" && is_secret_name(word.text()))
-                });
+                let printed = (program == "cat" && call.input.text().is_some_and(secret_variable))
+                    || call.arguments().iter().any(|word| {
+                        secret_variable(word) || (program == "printenv" && is_secret_name(word.text()))
+                    });
                 if printed && program != "export" && program != "declare" {
                     self.report(
                         &Report::ask("print-secret", Credentials, "It prints a secret from the environment."),
                         call.line(),
                     );
+                }
+            }
+            "git"
+                if call.operands().next().is_some_and(|word| {
+                    matches!(word.text(), "show" | "cat-file" | "diff" | "log" | "blame")
+                }) =>
+            {
+                for word in call.operands().skip(1) {
+                    let path = word.text().rsplit(':').next().unwrap_or_default();
+                    self.secret_text(path, call);
                 }
             }
             "grep" | "egrep" | "rg" | "ag" | "fgrep" | "awk" | "sed" => self.searched(shell, program, call),

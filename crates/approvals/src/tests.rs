@@ -55,3 +55,42 @@ fn req_a11_a_mention_is_not_an_act() {
         assert_eq!(verdict.decision, Decision::Allow, "{command}: {verdict:?}");
     }
 }
+
+#[test]
+fn what_is_too_much_is_asked_about() {
+    let texts = [
+        "(".repeat(10 << 20),
+        "$(".repeat(30_000),
+        "'".to_owned(),
+        format!("{} x", "{a,b}".repeat(5_000)),
+        format!("{}true", "sudo ".repeat(400)),
+        format!("{}true", "env ".repeat(400)),
+        "eval ".repeat(5_000),
+        "bash -c \"bash -c '".repeat(200),
+    ];
+    for text in texts {
+        assert_ne!(decision(&text), Decision::Allow, "{}", text.chars().take(30).collect::<String>());
+    }
+    assert_ne!(judge_bytes(b"ls \0", &context()).decision, Decision::Allow);
+}
+
+proptest::proptest! {
+    #[test]
+    fn program_text_never_panics(
+        program in proptest::sample::select(vec!["python3 -c", "node -e", "perl -e", "ruby -e", "php -r", "awk", "sed", "lua -e", "vim -c", "psql -c", "find . -exec"]),
+        parts in proptest::collection::vec(proptest::sample::select(vec![
+            "os.system(", "subprocess.run([", "rmtree(", "eval(", "open(", "exec", "system ", "unlink ", "`", "\"", ")", "]", ",", "+", "\\", "é", "${", "#{", "}", "|", "getline",
+            "x", " ", "\n", "#", "//", "rm -rf /", "/etc/passwd", "f\"{", "s/a/b/w ", "%x(", "qx{", "require(", "'\\''", "“", "drop table", ";", "--", "/*",
+        ]), 0..24),
+    ) {
+        judge(&format!("{program} '{}'", parts.concat()), &context());
+    }
+
+    #[test]
+    fn command_lines_never_panic(parts in proptest::collection::vec(proptest::sample::select(vec![
+        "sudo ", "env -S ", "timeout ", "xargs ", "find ", "-exec ", "{} ", "\\; ", "sh -c ", "'", "\"", "curl ", "-o", "=", "@", "| ", "; ", "$(", ") ", "rm ", "-rf ", "/", "~", "..", "é", "\n", "<<E", "E\n", "> ", "kill -", "git ", "-c ", "docker ",
+        "run ", "-", "--", "chmod ", "u+s ", "dd of=", "parallel ", ":::", "ssh ", "tmux ", "a=", "b ", "*", "[", "]",
+    ]), 0..24)) {
+        judge(&parts.concat(), &context());
+    }
+}

@@ -133,8 +133,40 @@ impl Judge<'_> {
         }
     }
 
+    /// Whatever the program: an option that names the file for its output.
+    fn output_options(&mut self, call: &Call) {
+        let options = [
+            "-o",
+            "-out",
+            "--output",
+            "--out",
+            "--output-file",
+            "--outfile",
+            "--log-file",
+            "--logfile",
+            "-w",
+        ];
+        let words = call.arguments();
+        for (at, word) in words.iter().enumerate() {
+            let target = match word.text().split_once('=') {
+                Some((option, value)) if options.contains(&option) => Some(word.with_text(value)),
+                _ if options.contains(&word.text()) => words.get(at + 1).cloned(),
+                _ => None,
+            };
+            let Some(target) =
+                target.filter(|target| target.text().contains('/') && !target.text().contains("://"))
+            else {
+                continue;
+            };
+            self.written(&target, call);
+        }
+    }
+
     /// Programs that write to the files they are given.
     pub(crate) fn writes(&mut self, shell: &mut Shell, program: &str, call: &Call) {
+        if !matches!(program, "curl" | "wget" | "tar" | "ls" | "ps" | "grep" | "kubectl" | "jq") {
+            self.output_options(call);
+        }
         match program {
             "tee" | "truncate" | "touch" | "mkfifo" | "ed" | "ex" | "sponge" | "unexpand" | "mktemp" | "fallocate" | "vi" | "vim" | "nano" | "emacs" | "code" | "visudo" | "sudoedit" | "vipw" | "crudini" | "dos2unix" | "ini-file" => {
                 for word in call.operands() {
@@ -144,7 +176,7 @@ impl Judge<'_> {
                 }
             }
             "sed" | "gsed" | "perl" | "ruby" | "gawk" | "awk" | "yq" | "patch" | "sd" | "prettier" | "json" if self.in_place(program, call) => {
-                let script = usize::from(call.value(&["-e", "--expression", "-f"]).is_none());
+                let script = usize::from(program != "patch" && call.value(&["-e", "--expression", "-f"]).is_none());
                 for word in call.operands().skip(script) {
                     self.written(word, call);
                 }
@@ -173,6 +205,11 @@ impl Judge<'_> {
                 self.unpacked |= archive == Some(true) || piped;
                 if call.texts().any(|text| matches!(text, "-P" | "--absolute-names" | "--absolute-paths")) && call.has(&['x'], &["extract"]) {
                     self.report(&SYSTEM, call.line());
+                }
+            }
+            "xxd" => {
+                if let Some(target) = call.operands().nth(1) {
+                    self.written(target, call);
                 }
             }
             "make" | "gmake" => self.written_makefile(shell, call),

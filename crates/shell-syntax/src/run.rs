@@ -54,6 +54,9 @@ impl Shell {
             self.doubt(doubt);
             return Word::unknown(None);
         }
+        if !self.may_parse(text.len()) {
+            return Word::unknown(None);
+        }
         // A backslash at the very end quotes nothing: `dir C:\` is a whole command.
         let text =
             if text.ends_with('\\') && !text.ends_with("\\\\") { &text[..text.len() - 1] } else { text };

@@ -9,6 +9,8 @@ use crate::{Doubt, Parsed, Source, Word};
 
 /// More commands than this are not followed.
 const MOST_COMMANDS: usize = 20_000;
+/// Texts within a text may be this many bytes together, or a few times as long as the text itself.
+const MOST_PARSED: usize = 256 * 1024;
 /// Statements within substitutions within evaluated texts within functions.
 const DEEPEST: usize = 120;
 
@@ -135,6 +137,8 @@ pub struct Shell {
     pub(crate) calls: Vec<String>,
     /// Above zero within a pipeline or a background job.
     pub(crate) concurrent: usize,
+    /// How many bytes may still be parsed: text within text is read again at every level.
+    pub(crate) budget: Option<usize>,
 }
 
 impl Shell {
@@ -156,6 +160,7 @@ impl Shell {
             conditional: 0,
             calls: Vec::new(),
             concurrent: 0,
+            budget: None,
         }
     }
 
@@ -195,6 +200,21 @@ impl Shell {
     pub(crate) fn doubt(&mut self, doubt: Doubt) {
         if !self.doubts.contains(&doubt) {
             self.doubts.push(doubt);
+        }
+    }
+
+    /// Takes the length of a text that is about to be parsed from the budget.
+    pub(crate) fn may_parse(&mut self, length: usize) -> bool {
+        let budget = self.budget.get_or_insert(MOST_PARSED.max(length.saturating_mul(4)));
+        match budget.checked_sub(length) {
+            Some(left) => {
+                *budget = left;
+                true
+            }
+            None => {
+                self.doubt(Doubt::TooMuch);
+                false
+            }
         }
     }
 
