@@ -149,6 +149,13 @@ impl Judge<'_> {
         if program == "fuser" && !call.has(&['k'], &["kill"]) {
             return;
         }
+        // Signals by which programs are told to look again, not to end.
+        if call
+            .texts()
+            .any(|text| matches!(text, "-HUP" | "-SIGHUP" | "-1" | "-USR1" | "-USR2" | "-0" | "-CONT"))
+        {
+            return;
+        }
         let hard = call.texts().any(|text| {
             matches!(
                 text,

@@ -1,6 +1,6 @@
 //! What is deleted, and where.
 
-use cofferdam_shell_syntax::{FileContent, Shell, Word};
+use cofferdam_shell_syntax::{FileContent, Shell, Source, Word};
 
 use crate::Category::{Disks, FileDestruction, Permissions};
 use crate::call::Call;
@@ -25,6 +25,16 @@ const PROJECT: Report = Report::ask(
 const UNKNOWN: Report =
     Report::ask("delete-unknown", FileDestruction, "What it deletes is not known before it runs.");
 const DEVICE: Report = Report::deny("destroy-disk", Disks, "It destroys the contents of a disk.");
+
+/// A single file in a variable that by its name holds something made to be thrown away.
+fn names_scratch(word: &Word) -> bool {
+    let scratch = |name: &str| {
+        ["tmp", "temp", "lock", "pid", "log"].iter().any(|part| name.to_ascii_lowercase().contains(part))
+    };
+    !word.sources().is_empty()
+        && word.text().chars().count() == 1
+        && word.sources().iter().all(|source| matches!(source, Source::Variable(name) if scratch(name)))
+}
 
 impl Judge<'_> {
     pub(crate) fn deletions(&mut self, shell: &Shell, program: &str, call: &Call) {
@@ -137,6 +147,7 @@ impl Judge<'_> {
                 self.report(&PROJECT, call.line());
             }
             Place::TemporaryTop if recursive || sweeping => self.report(&OUTSIDE, call.line()),
+            Place::Unknown if !recursive && names_scratch(word) => {}
             Place::Unknown => self.report(&UNKNOWN, call.line()),
             Place::Regenerable | Place::Temporary
                 if word.is_unknown()
@@ -180,6 +191,16 @@ impl Judge<'_> {
                             "permissions-system-file",
                             Permissions,
                             "It changes owner or permissions of system files.",
+                        ),
+                        call.line(),
+                    );
+                }
+                Place::Unknown if recursive => {
+                    self.report(
+                        &Report::ask(
+                            "permissions-unknown",
+                            Permissions,
+                            "Whose permissions it changes is not known before it runs.",
                         ),
                         call.line(),
                     );

@@ -301,6 +301,16 @@ impl Judge<'_> {
     fn block_copy(&mut self, call: &Call) {
         for text in call.texts() {
             if let Some(target) = text.strip_prefix("of=") {
+                if target.starts_with(cofferdam_shell_syntax::HOLE) {
+                    self.report(
+                        &Report::ask(
+                            "write-unknown",
+                            Disks,
+                            "What it writes over is not known before it runs.",
+                        ),
+                        call.line(),
+                    );
+                }
                 self.written(&Word::known(target), call);
             } else if let Some(source) = text.strip_prefix("if=") {
                 let path = Path::of_text(source, call.directory.as_deref(), self.context);

@@ -216,3 +216,23 @@ fn the_rules_can_be_read() {
     assert!(rules.len() > 100);
     assert!(rules.iter().all(|rule| !rule["sentence"].as_str().unwrap_or_default().is_empty()));
 }
+
+#[test]
+fn req_a05_the_whole_floor_of_the_corpus_is_denied() {
+    let home = Home::new();
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/corpus/gate/floor.jsonl");
+    let outcome = Cofferdam::new(env!("CARGO_BIN_EXE_cofferdam"), &home)
+        .env("USER", "me")
+        .args(["approvals", "check", "--directory", "/home/me/project", "--batch", corpus])
+        .env("HOME", "/home/me")
+        .run()
+        .expect_status(0);
+    let missed: Vec<String> = outcome
+        .stdout()
+        .lines()
+        .filter(|line| !line.contains("\"verdict\":\"deny\""))
+        .map(str::to_owned)
+        .collect();
+    assert!(outcome.stdout().lines().count() > 150);
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
