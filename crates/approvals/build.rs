@@ -125,7 +125,8 @@ struct Call {
 fn main() {
     println!("cargo:rerun-if-changed=rules");
     let mut all = File { rule: vec![], wrapper: vec![], variable: vec![], statement: vec![], call: vec![] };
-    let mut paths: Vec<_> = fs::read_dir("rules").expect("the rules").map(|entry| entry.expect("a rule file").path()).collect();
+    let mut paths: Vec<_> =
+        fs::read_dir("rules").expect("the rules").map(|entry| entry.expect("a rule file").path()).collect();
     paths.sort();
     for path in paths {
         let text = fs::read_to_string(&path).expect("a readable rule file");
@@ -152,10 +153,26 @@ fn tables(all: &File) -> String {
             "Rule {{ id: {:?}, category: Category::{}, severity: Severity::{}, decision: Decision::{}, sentence: {:?}, \
              sub: &{:?}, any: &{:?}, all: &{:?}, none: &{:?}, operand: &[{}], ignore_case: {}, exact: {}, runs: &{:?}, \
              unless_runs: &{:?}, matches: &{:?}, no_match: &{:?} }},",
-            rule.id, camel(&rule.category), camel(&rule.severity), camel(&rule.decision), rule.sentence,
-            rule.sub, rule.any, rule.all, rule.none,
-            rule.operand.iter().map(|place| format!("Place::{}", camel(place))).collect::<Vec<_>>().join(", "),
-            rule.ignore_case, rule.exact, rule.runs, rule.unless_runs, rule.matches, rule.no_match
+            rule.id,
+            camel(&rule.category),
+            camel(&rule.severity),
+            camel(&rule.decision),
+            rule.sentence,
+            rule.sub,
+            rule.any,
+            rule.all,
+            rule.none,
+            rule.operand
+                .iter()
+                .map(|place| format!("Place::{}", camel(place)))
+                .collect::<Vec<_>>()
+                .join(", "),
+            rule.ignore_case,
+            rule.exact,
+            rule.runs,
+            rule.unless_runs,
+            rule.matches,
+            rule.no_match
         );
     }
     let _ = writeln!(out, "];\npub static WRAPPERS: &[Wrapper] = &[");
@@ -164,8 +181,15 @@ fn tables(all: &File) -> String {
             out,
             "Wrapper {{ sub: &{:?}, valued: &{:?}, skip: {}, assigns: {}, after_dashes: {}, \
              text_options: &{:?}, text: {}, stdin_text: {}, elsewhere: {} }},",
-            wrapper.sub, wrapper.valued, wrapper.skip, wrapper.assigns, wrapper.after_dashes,
-            wrapper.text_options, wrapper.text, wrapper.stdin_text, wrapper.elsewhere
+            wrapper.sub,
+            wrapper.valued,
+            wrapper.skip,
+            wrapper.assigns,
+            wrapper.after_dashes,
+            wrapper.text_options,
+            wrapper.text,
+            wrapper.stdin_text,
+            wrapper.elsewhere
         );
     }
     let _ = writeln!(out, "];\npub static VARIABLES: &[Variable] = &[");
@@ -173,7 +197,11 @@ fn tables(all: &File) -> String {
         let _ = writeln!(
             out,
             "Variable {{ category: Category::{}, sentence: {:?}, unless: &{:?}, only: &{:?}, runs: {} }},",
-            camel(&variable.category), variable.sentence, variable.unless, variable.only, variable.runs
+            camel(&variable.category),
+            variable.sentence,
+            variable.unless,
+            variable.only,
+            variable.runs
         );
     }
     let _ = writeln!(out, "];\npub static STATEMENTS: &[Statement] = &[");
@@ -181,17 +209,25 @@ fn tables(all: &File) -> String {
         let _ = writeln!(
             out,
             "Statement {{ id: {:?}, severity: Severity::{}, sentence: {:?}, starts: &{:?}, contains: &{:?}, without: &{:?} }},",
-            statement.id, camel(&statement.severity), statement.sentence, statement.starts, statement.contains, statement.without
+            statement.id,
+            camel(&statement.severity),
+            statement.sentence,
+            statement.starts,
+            statement.contains,
+            statement.without
         );
     }
     let _ = writeln!(out, "];\npub static CALLS: &[Call] = &[");
     for call in &all.call {
-        let languages: Vec<String> = call.languages.iter().map(|name| format!("Language::{}", camel(name))).collect();
+        let languages: Vec<String> =
+            call.languages.iter().map(|name| format!("Language::{}", camel(name))).collect();
         for name in &call.names {
             let _ = writeln!(
                 out,
                 "Call {{ languages: &[{}], name: {name:?}, effect: Effect::{}, needs: {:?} }},",
-                languages.join(", "), camel(&call.effect), call.needs
+                languages.join(", "),
+                camel(&call.effect),
+                call.needs
             );
         }
     }
@@ -227,7 +263,10 @@ fn camel(name: &str) -> String {
     name.split('-')
         .map(|part| {
             let mut chars = part.chars();
-            chars.next().map(|first| first.to_uppercase().chain(chars).collect::<String>()).unwrap_or_default()
+            chars
+                .next()
+                .map(|first| first.to_uppercase().chain(chars).collect::<String>())
+                .unwrap_or_default()
         })
         .collect()
 }

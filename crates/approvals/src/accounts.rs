@@ -1,25 +1,117 @@
 //! Processes that are stopped.
 
-use crate::Category::Services;
+use cofferdam_shell_syntax::{Shell, Source};
+
+use crate::Category::{OwnPolicy, Services};
 use crate::call::Call;
 use crate::judge::{Judge, Report};
 
-const EVERY: Report = Report::deny("kill-everything", Services, "It stops every process, or the first one, and with it the system.");
+const EVERY: Report = Report::deny(
+    "kill-everything",
+    Services,
+    "It stops every process, or the first one, and with it the system.",
+);
 const DAEMONS: &[&str] = &[
-    "sshd", "systemd", "init", "dbus", "cron", "crond", "rsyslogd", "auditd", "firewalld", "ufw", "dockerd", "containerd", "kubelet", "nginx", "mysqld", "postgres", "gdm", "Xorg", "wayland", "NetworkManager", "falco", "osqueryd", "clamd", "crowdstrike", "falcon-sensor", "fail2ban", "snort", "suricata", "wazuh", "syslog", "cofferdam", "Finder", "loginwindow", "apache2", "httpd", "redis-server", "mongod", "bash", "zsh", "gnome-shell",
+    "sshd",
+    "systemd",
+    "init",
+    "dbus",
+    "cron",
+    "crond",
+    "rsyslogd",
+    "auditd",
+    "firewalld",
+    "ufw",
+    "dockerd",
+    "containerd",
+    "kubelet",
+    "nginx",
+    "mysqld",
+    "postgres",
+    "gdm",
+    "Xorg",
+    "wayland",
+    "NetworkManager",
+    "falco",
+    "osqueryd",
+    "clamd",
+    "crowdstrike",
+    "falcon-sensor",
+    "fail2ban",
+    "snort",
+    "suricata",
+    "wazuh",
+    "syslog",
+    "cofferdam",
+    "Finder",
+    "loginwindow",
+    "apache2",
+    "httpd",
+    "redis-server",
+    "mongod",
+    "bash",
+    "zsh",
+    "gnome-shell",
 ];
 
 impl Judge<'_> {
-    pub(crate) fn accounts(&mut self, program: &str, call: &Call) {
+    pub(crate) fn accounts(&mut self, shell: &Shell, program: &str, call: &Call) {
         match program {
-            "kill" => self.kill(call),
+            "kill" => self.kill(shell, call),
             "killall5" => self.report(&EVERY, call.line()),
-            "pkill" | "killall" | "skill" | "pgrep-kill" | "xkill" | "taskkill" | "fuser" => self.kill_by_name(program, call),
+            "pkill" | "killall" | "skill" | "pgrep-kill" | "xkill" | "taskkill" | "fuser" => {
+                self.kill_by_name(program, call);
+            }
             _ => {}
         }
     }
 
-    fn kill(&mut self, call: &Call) {
+    /// A service that is started or stopped through its own script.
+    pub(crate) fn service_script(&mut self, call: &Call) {
+        if call.argv[0].text().starts_with("/etc/init.d/") && !call.has_word(&["status"]) {
+            self.report(
+                &Report::ask("service-script", Services, "It changes which services run."),
+                call.line(),
+            );
+        }
+    }
+
+    /// Processes that are found by other commands.
+    fn kill_found(&mut self, shell: &Shell, call: &Call) {
+        let hard = call.texts().any(|text| matches!(text, "-9" | "-KILL" | "-SIGKILL"));
+        for source in call.arguments().iter().flat_map(cofferdam_shell_syntax::Word::sources) {
+            match source {
+                Source::Variable(name) if name == "$" && hard => {
+                    self.report(
+                        &Report::ask(
+                            "kill-shell",
+                            Services,
+                            "It ends the shell before it can keep a record.",
+                        ),
+                        call.line(),
+                    );
+                }
+                Source::Variable(_) => {}
+                Source::Commands(range) => {
+                    for command in shell.commands().get(range.clone()).unwrap_or_default() {
+                        if command.argv.iter().any(|word| word.text().contains("cofferdam")) {
+                            self.report(
+                                &Report::deny("own-process", OwnPolicy, "It stops what guards this session."),
+                                call.line(),
+                            );
+                        }
+                        let name = command.argv.first().map_or("", |word| word.text());
+                        if hard && matches!(name, "ps" | "pidof" | "pgrep") {
+                            self.report(&Report::ask("kill-found", Services, "It stops processes that are not known before it runs, without giving them time."), call.line());
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn kill(&mut self, shell: &Shell, call: &Call) {
+        self.kill_found(shell, call);
         let words: Vec<&str> = call.texts().collect();
         // The first word that starts with a dash is the signal, unless it stands alone.
         let mut targets = words.as_slice();
@@ -27,14 +119,29 @@ impl Judge<'_> {
             && first.starts_with('-')
             && (!rest.is_empty() || *first != "-1")
         {
-            targets = if matches!(*first, "-s" | "-n" | "--signal") { rest.get(1..).unwrap_or_default() } else { rest };
+            targets = if matches!(*first, "-s" | "-n" | "--signal") {
+                rest.get(1..).unwrap_or_default()
+            } else {
+                rest
+            };
         }
         let targets = targets.strip_prefix(&["--"]).unwrap_or(targets);
-        if targets.iter().any(|target| matches!(*target, "-1" | "1" | "-0")) && !matches!(words.first(), Some(&"-0" | &"-l" | &"-L")) {
+        if targets.iter().any(|target| matches!(*target, "-1" | "1" | "-0"))
+            && !matches!(words.first(), Some(&"-0" | &"-l" | &"-L"))
+        {
             self.report(&EVERY, call.line());
         }
-        if targets.contains(&"0") && words.first().is_some_and(|signal| matches!(*signal, "-9" | "-KILL" | "-SIGKILL")) {
-            self.report(&Report::ask("kill-group", Services, "It stops the whole group of processes that it runs in."), call.line());
+        if targets.contains(&"0")
+            && words.first().is_some_and(|signal| matches!(*signal, "-9" | "-KILL" | "-SIGKILL"))
+        {
+            self.report(
+                &Report::ask(
+                    "kill-group",
+                    Services,
+                    "It stops the whole group of processes that it runs in.",
+                ),
+                call.line(),
+            );
         }
     }
 
@@ -42,15 +149,51 @@ impl Judge<'_> {
         if program == "fuser" && !call.has(&['k'], &["kill"]) {
             return;
         }
-        let hard = call.texts().any(|text| matches!(text, "-9" | "-KILL" | "-SIGKILL" | "--signal=KILL" | "KILL" | "9" | "/F" | "/f" | "-k" | "-STOP" | "-SIGSTOP"));
-        let users = call.texts().any(|text| matches!(text, "-u" | "-U" | "--euid" | "--user" | "-G") || text.starts_with("-u"));
-        let daemon = call.operands().any(|word| DAEMONS.iter().any(|daemon| word.text() == *daemon || word.text().starts_with(daemon)));
+        // Signals by which programs are told to look again, not to end.
+        if call
+            .texts()
+            .any(|text| matches!(text, "-HUP" | "-SIGHUP" | "-1" | "-USR1" | "-USR2" | "-0" | "-CONT"))
+        {
+            return;
+        }
+        let hard = call.texts().any(|text| {
+            matches!(
+                text,
+                "-9" | "-KILL"
+                    | "-SIGKILL"
+                    | "--signal=KILL"
+                    | "KILL"
+                    | "9"
+                    | "/F"
+                    | "/f"
+                    | "-k"
+                    | "-STOP"
+                    | "-SIGSTOP"
+            )
+        });
+        let users = call
+            .texts()
+            .any(|text| matches!(text, "-u" | "-U" | "--euid" | "--user" | "-G") || text.starts_with("-u"));
+        let daemon = call.operands().any(|word| {
+            DAEMONS.iter().any(|daemon| word.text() == *daemon || word.text().starts_with(daemon))
+        });
         let everything = call.operands().any(|word| matches!(word.text(), "." | ".*" | "*" | ""));
-        let unknown = call.operands().any(|word| word.text().chars().all(|c| c == cofferdam_shell_syntax::HOLE));
+        let unknown =
+            call.operands().any(|word| word.text().chars().all(|c| c == cofferdam_shell_syntax::HOLE));
         if everything || (users && hard) {
-            self.report(&Report::ask("kill-many", Services, "It stops every process of a user or of the machine."), call.line());
+            self.report(
+                &Report::ask("kill-many", Services, "It stops every process of a user or of the machine."),
+                call.line(),
+            );
         } else if hard || users || daemon || unknown || program == "taskkill" {
-            self.report(&Report::ask("kill-by-name", Services, "It stops processes by name, without giving them time or telling whose they are."), call.line());
+            self.report(
+                &Report::ask(
+                    "kill-by-name",
+                    Services,
+                    "It stops processes by name, without giving them time or telling whose they are.",
+                ),
+                call.line(),
+            );
         }
     }
 }

@@ -73,9 +73,10 @@ impl Call {
     /// The value of an option, joined to it or in the next word.
     pub fn value(&self, options: &[&str]) -> Option<&Word> {
         let words = self.arguments();
-        words.iter().enumerate().find_map(|(at, word)| {
-            options.contains(&word.text()).then(|| words.get(at + 1)).flatten()
-        })
+        words
+            .iter()
+            .enumerate()
+            .find_map(|(at, word)| options.contains(&word.text()).then(|| words.get(at + 1)).flatten())
     }
 
     pub fn path(&self, word: &Word, context: &Context) -> Path {
@@ -89,7 +90,12 @@ impl Call {
             if !line.is_empty() {
                 line.push(' ');
             }
-            line.extend(word.text().chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).take(300 - line.len().min(300)));
+            line.extend(
+                word.text()
+                    .chars()
+                    .map(|c| if c.is_control() { '\u{FFFD}' } else { c })
+                    .take(300 - line.len().min(300)),
+            );
             if line.len() >= 300 {
                 line.push('…');
                 break;

@@ -9,9 +9,48 @@ use crate::{Category, Decision, Severity};
 
 /// Options in front of a subcommand that take their value in the next word.
 const VALUED: &[&str] = &[
-    "-C", "-c", "-n", "--namespace", "--context", "--kubeconfig", "--profile", "--region", "--project", "--git-dir", "--work-tree", "-H", "--host",
-    "--prefix", "-R", "--repo", "--kube-context", "--cluster", "--user", "--server", "--account", "--subscription", "--config", "-f", "--file", "-p",
-    "--project-name", "--project-directory", "-l", "--log-level", "--endpoint-url", "--output", "-M", "--machine", "--token", "--manifest-path", "-e", "--env", "-u", "-h", "-P", "-U",
+    "-C",
+    "-c",
+    "-n",
+    "--namespace",
+    "--context",
+    "--kubeconfig",
+    "--profile",
+    "--region",
+    "--project",
+    "--git-dir",
+    "--work-tree",
+    "-H",
+    "--host",
+    "--prefix",
+    "-R",
+    "--repo",
+    "--kube-context",
+    "--cluster",
+    "--user",
+    "--server",
+    "--account",
+    "--subscription",
+    "--config",
+    "-f",
+    "--file",
+    "-p",
+    "--project-name",
+    "--project-directory",
+    "-l",
+    "--log-level",
+    "--endpoint-url",
+    "--output",
+    "-M",
+    "--machine",
+    "--token",
+    "--manifest-path",
+    "-e",
+    "--env",
+    "-u",
+    "-h",
+    "-P",
+    "-U",
 ];
 
 impl Judge<'_> {
@@ -84,12 +123,13 @@ impl Judge<'_> {
             return;
         }
         let words: Vec<&str> = call.texts().filter(|text| !text.starts_with('-')).collect();
-        let changes = match words.as_slice() {
-            ["approvals", what, ..] => !matches!(*what, "check" | "list" | "rules"),
-            ["egress", what, ..] => !matches!(*what, "status" | "doctor" | "audit"),
-            ["session", "kill", ..] | ["hook", ..] => true,
-            _ => false,
-        } || call.texts().any(|text| text.starts_with("--danger") || text == "--inherit-credentials");
+        let changes =
+            match words.as_slice() {
+                ["approvals", what, ..] => !matches!(*what, "check" | "list" | "rules"),
+                ["egress", what, ..] => !matches!(*what, "status" | "doctor" | "audit"),
+                ["session", "kill", ..] | ["hook", ..] => true,
+                _ => false,
+            } || call.texts().any(|text| text.starts_with("--danger") || text == "--inherit-credentials");
         if changes {
             let report = Report {
                 rule: "own-policy-command",
@@ -108,9 +148,10 @@ fn starts(sub: &[&str], words: &[&str]) -> bool {
     if sub.is_empty() {
         return true;
     }
-    let begins = |found: &mut dyn Iterator<Item = &str>| sub.iter().all(|wanted| found.next().is_some_and(|word| {
-        wanted.split('|').any(|wanted| fits(wanted, word))
-    }));
+    let begins = |found: &mut dyn Iterator<Item = &str>| {
+        sub.iter()
+            .all(|wanted| found.next().is_some_and(|word| wanted.split('|').any(|wanted| fits(wanted, word))))
+    };
     let mut skip = false;
     let mut careful = words.iter().copied().filter(|word| {
         if skip {

@@ -8,13 +8,74 @@ use crate::rules::STATEMENTS;
 use crate::{Category, Decision};
 
 const CLIENTS: &[&str] = &[
-    "mysql", "mariadb", "psql", "sqlite3", "sqlite", "duckdb", "cqlsh", "clickhouse-client", "clickhouse", "sqlcmd", "bq", "cockroach", "snowsql", "sqlplus", "isql", "impala-shell", "hive", "beeline", "pgcli", "mycli", "litecli", "usql", "trino", "presto", "influx", "bcp", "osql", "tsql", "isql-fb", "fbsql", "vsql", "db2", "wrangler", "turso", "supabase", "mysqlsh", "sqlite-utils", "dbmate", "rqlite", "surreal", "psql15", "hdbsql", "iredis", "neo4j", "cypher-shell",
+    "mysql",
+    "mariadb",
+    "psql",
+    "sqlite3",
+    "sqlite",
+    "duckdb",
+    "cqlsh",
+    "clickhouse-client",
+    "clickhouse",
+    "sqlcmd",
+    "bq",
+    "cockroach",
+    "snowsql",
+    "sqlplus",
+    "isql",
+    "impala-shell",
+    "hive",
+    "beeline",
+    "pgcli",
+    "mycli",
+    "litecli",
+    "usql",
+    "trino",
+    "presto",
+    "influx",
+    "bcp",
+    "osql",
+    "tsql",
+    "isql-fb",
+    "fbsql",
+    "vsql",
+    "db2",
+    "wrangler",
+    "turso",
+    "supabase",
+    "mysqlsh",
+    "sqlite-utils",
+    "dbmate",
+    "rqlite",
+    "surreal",
+    "psql15",
+    "hdbsql",
+    "iredis",
+    "neo4j",
+    "cypher-shell",
+    "redis-cli",
+    "valkey-cli",
+    "mongosh",
+    "mongo",
 ];
 
 impl Judge<'_> {
     pub(crate) fn databases(&mut self, shell: &mut Shell, program: &str, call: &Call) {
         if !CLIENTS.contains(&program) {
             return;
+        }
+        if let cofferdam_shell_syntax::Input::Pipe { from, output } = &call.input
+            && output.is_unknown()
+            && self.origin(shell, &[cofferdam_shell_syntax::Source::Commands(from.clone())]).0
+        {
+            self.report(
+                &Report::ask(
+                    "remote-code",
+                    Category::RemoteCode,
+                    "What it downloads is run as code, unseen.",
+                ),
+                call.line(),
+            );
         }
         let mut texts: Vec<String> = call.texts().map(str::to_owned).collect();
         if let Some(input) = call.input.text() {
@@ -23,10 +84,26 @@ impl Judge<'_> {
         for text in &texts {
             for line in text.lines() {
                 let line = line.trim();
-                let command = ["\\!", ".shell", ".system", "system ", "\\system", "!"].iter().find_map(|mark| line.strip_prefix(mark));
-                if let Some(command) = command.filter(|command| !command.trim().is_empty() && (line.starts_with(['\\', '.']) || line.contains(' '))) {
-                    self.report(&Report::ask("database-runs", Category::HiddenExecution, "The database client is told to run a command of the system."), call.line());
-                    shell.run_child(&command.trim().to_owned(), Vec::new(), &cofferdam_shell_syntax::Input::Inherited, self);
+                let command = ["\\!", ".shell", ".system", "system ", "\\system", "!"]
+                    .iter()
+                    .find_map(|mark| line.strip_prefix(mark));
+                if let Some(command) = command.filter(|command| {
+                    !command.trim().is_empty() && (line.starts_with(['\\', '.']) || line.contains(' '))
+                }) {
+                    self.report(
+                        &Report::ask(
+                            "database-runs",
+                            Category::HiddenExecution,
+                            "The database client is told to run a command of the system.",
+                        ),
+                        call.line(),
+                    );
+                    shell.run_child(
+                        command.trim(),
+                        Vec::new(),
+                        &cofferdam_shell_syntax::Input::Inherited,
+                        self,
+                    );
                 }
             }
             for statement in statements(text) {
@@ -37,10 +114,22 @@ impl Judge<'_> {
 
     fn statement(&mut self, statement: &str, call: &Call) {
         for known in STATEMENTS {
-            let begins = known.starts.is_empty() || known.starts.iter().any(|start| statement.strip_prefix(start).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric())));
-            let contains = known.contains.is_empty() || known.contains.iter().any(|part| statement.contains(part));
+            let begins = known.starts.is_empty()
+                || known.starts.iter().any(|start| {
+                    statement
+                        .strip_prefix(start)
+                        .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
+                });
+            let contains =
+                known.contains.is_empty() || known.contains.iter().any(|part| statement.contains(part));
             if begins && contains && !known.without.iter().any(|part| statement.contains(part)) {
-                let report = Report { rule: known.id, category: Category::Databases, severity: known.severity, decision: Decision::Ask, sentence: known.sentence };
+                let report = Report {
+                    rule: known.id,
+                    category: Category::Databases,
+                    severity: known.severity,
+                    decision: Decision::Ask,
+                    sentence: known.sentence,
+                };
                 self.report(&report, call.line());
             }
         }

@@ -15,13 +15,30 @@ impl Judge<'_> {
     }
 
     pub(crate) fn variable(&mut self, shell: &mut Shell, name: &str, value: &Word, line: &str) {
+        if value.text().starts_with("() {") {
+            self.report(
+                &Report::ask(
+                    "exported-function",
+                    crate::Category::HiddenExecution,
+                    "It smuggles a function into every shell that is started.",
+                ),
+                line,
+            );
+        }
         let found: Vec<usize> = VARIABLE_INDEX.find(name).collect();
         for at in found {
             let variable = &VARIABLES[at];
             let text = value.text().trim();
             let first = text.split_whitespace().next().unwrap_or_default();
-            let plain = |pattern: &&str| fits(pattern, text) || (variable.runs && !pattern.contains('*') && fits(pattern, first.rsplit('/').next().unwrap_or(first)) && !text.contains([';', '|', '&', '$', '`', '>', '<']));
-            if text.is_empty() || variable.unless.iter().any(|pattern| plain(&pattern)) {
+            let plain = |pattern: &&str| {
+                fits(pattern, text)
+                    || (variable.runs
+                        && !pattern.contains('*')
+                        && fits(pattern, first.rsplit('/').next().unwrap_or(first))
+                        && !text.contains([';', '|', '&', '$', '`', '>', '<'])
+                        && !text.contains("Command"))
+            };
+            if text.is_empty() || variable.unless.iter().any(plain) {
                 continue;
             }
             if !variable.only.is_empty() && !variable.only.iter().any(|pattern| fits(pattern, text)) {

@@ -7,22 +7,136 @@ use crate::call::Call;
 use crate::judge::{Judge, Report};
 
 const DOWNLOADERS: &[&str] = &[
-    "curl", "wget", "fetch", "aria2c", "http", "https", "xh", "lynx", "links", "elinks", "w3m", "GET", "lwp-request", "nc", "ncat", "netcat", "socat", "ftp", "tftp",
-    "scp", "sftp", "rsync", "ssh", "dig", "nslookup", "host", "telnet", "openssl", "gsutil", "aws", "axel", "curlie", "httpie", "hg", "svn", "iwr", "irm", "Invoke-WebRequest", "certutil", "bitsadmin", "invoke-webrequest", "wget2", "gh", "ipfs", "snarf", "drill", "busybox", "kdig", "doh", "s3cmd", "rclone",
+    "curl",
+    "wget",
+    "fetch",
+    "aria2c",
+    "http",
+    "https",
+    "xh",
+    "lynx",
+    "links",
+    "elinks",
+    "w3m",
+    "GET",
+    "lwp-request",
+    "nc",
+    "ncat",
+    "netcat",
+    "socat",
+    "ftp",
+    "tftp",
+    "scp",
+    "sftp",
+    "rsync",
+    "ssh",
+    "dig",
+    "nslookup",
+    "host",
+    "telnet",
+    "openssl",
+    "gsutil",
+    "aws",
+    "axel",
+    "curlie",
+    "httpie",
+    "hg",
+    "svn",
+    "iwr",
+    "irm",
+    "Invoke-WebRequest",
+    "certutil",
+    "bitsadmin",
+    "invoke-webrequest",
+    "wget2",
+    "gh",
+    "ipfs",
+    "snarf",
+    "drill",
+    "busybox",
+    "kdig",
+    "doh",
+    "s3cmd",
+    "rclone",
 ];
 const DECODERS: &[&str] = &[
-    "base64", "base32", "basenc", "xxd", "openssl", "gunzip", "zcat", "gzip", "bzcat", "bunzip2", "xzcat", "unxz", "zstdcat", "zstd", "uudecode", "rev", "tr", "od", "hexdump", "gpg",
-    "perl", "python", "python3", "ruby", "php", "node", "awk", "sed", "printf", "dd", "cut", "tac", "iconv", "strings", "unzip", "tar", "7z", "lz4", "brotli", "age", "sops", "jq", "head", "tail", "ascii85", "qprint",
+    "base64", "base32", "basenc", "xxd", "openssl", "gunzip", "zcat", "gzip", "bzcat", "bunzip2", "xzcat",
+    "unxz", "zstdcat", "zstd", "uudecode", "rev", "tr", "od", "hexdump", "gpg", "perl", "python", "python3",
+    "ruby", "php", "node", "awk", "sed", "printf", "dd", "cut", "tac", "iconv", "strings", "unzip", "tar",
+    "7z", "lz4", "brotli", "age", "sops", "jq", "head", "tail", "ascii85", "qprint",
 ];
 /// Programs whose output is meant to be evaluated by a shell.
 const HOOKS: &[&str] = &[
-    "ssh-agent", "direnv", "pyenv", "rbenv", "nodenv", "goenv", "jenv", "brew", "conda", "mamba", "micromamba", "starship", "fnm", "mise", "opam", "dircolors", "zoxide", "minikube", "docker-machine",
-    "keychain", "asdf", "thefuck", "luarocks", "register-python-argcomplete", "rustup", "nvm", "volta", "tfenv", "kubectl", "helm", "poetry", "pip", "pipenv", "npm", "gh", "resize", "lesspipe", "gpg-agent", "gnome-keyring-daemon", "atuin", "fzf", "saml2aws", "aws-vault", "podman", "fasd", "hub", "perl", "locale", "tset", "zellij", "op", "doppler", "uv", "just", "pixi", "devbox", "spack", "lmod", "modulecmd", "swiftenv", "ng", "pdm", "hatch",
+    "ssh-agent",
+    "direnv",
+    "pyenv",
+    "rbenv",
+    "nodenv",
+    "goenv",
+    "jenv",
+    "brew",
+    "conda",
+    "mamba",
+    "micromamba",
+    "starship",
+    "fnm",
+    "mise",
+    "opam",
+    "dircolors",
+    "zoxide",
+    "minikube",
+    "docker-machine",
+    "keychain",
+    "asdf",
+    "thefuck",
+    "luarocks",
+    "register-python-argcomplete",
+    "rustup",
+    "nvm",
+    "volta",
+    "tfenv",
+    "kubectl",
+    "helm",
+    "poetry",
+    "pip",
+    "pipenv",
+    "npm",
+    "gh",
+    "resize",
+    "lesspipe",
+    "gpg-agent",
+    "gnome-keyring-daemon",
+    "atuin",
+    "fzf",
+    "saml2aws",
+    "aws-vault",
+    "podman",
+    "fasd",
+    "hub",
+    "perl",
+    "locale",
+    "tset",
+    "zellij",
+    "op",
+    "doppler",
+    "uv",
+    "just",
+    "pixi",
+    "devbox",
+    "spack",
+    "lmod",
+    "modulecmd",
+    "swiftenv",
+    "ng",
+    "pdm",
+    "hatch",
 ];
 
 fn program(command: &SimpleCommand) -> &str {
     let mut words = command.argv.iter().map(Word::text).filter(|text| {
-        !matches!(*text, "sudo" | "command" | "env" | "timeout" | "nohup" | "exec" | "builtin") && !text.starts_with('-') && !text.contains('=')
+        !matches!(*text, "sudo" | "command" | "env" | "timeout" | "nohup" | "exec" | "builtin")
+            && !text.starts_with('-')
+            && !text.contains('=')
     });
     let name = words.next().unwrap_or_default();
     name.rsplit('/').next().unwrap_or(name)
@@ -36,7 +150,11 @@ impl Judge<'_> {
             if let Source::Commands(range) = source {
                 for command in shell.commands().get(range.clone()).unwrap_or_default() {
                     let name = program(command);
-                    network |= DOWNLOADERS.contains(&name) || command.redirects.iter().any(|redirect| redirect.target.text().starts_with("/dev/tcp/"));
+                    network |= DOWNLOADERS.contains(&name)
+                        || command
+                            .redirects
+                            .iter()
+                            .any(|redirect| redirect.target.text().starts_with("/dev/tcp/"));
                     decoded |= DECODERS.contains(&name);
                 }
             }
@@ -50,26 +168,38 @@ impl Judge<'_> {
             return;
         }
         let report = match self.origin(shell, text.sources()) {
-            (true, _) => Report::ask("remote-code", Category::RemoteCode, "What it downloads is run as code, unseen."),
-            (false, true) => {
-                Report::ask("decoded-code", Category::HiddenExecution, "Text that is decoded or assembled on the way is run as code.")
+            (true, _) => {
+                Report::ask("remote-code", Category::RemoteCode, "What it downloads is run as code, unseen.")
             }
-            (false, false) => {
-                Report::ask("unknown-code", Category::NotUnderstood, "Text that is not known before it runs is run as code.")
-            }
+            (false, true) => Report::ask(
+                "decoded-code",
+                Category::HiddenExecution,
+                "Text that is decoded or assembled on the way is run as code.",
+            ),
+            (false, false) => Report::ask(
+                "unknown-code",
+                Category::NotUnderstood,
+                "Text that is not known before it runs is run as code.",
+            ),
         };
         self.report(&report, call.line());
     }
 
     fn is_hook(&self, shell: &Shell, sources: &[Source]) -> bool {
-        let ranges: Vec<_> = sources.iter().filter_map(|source| match source {
-            Source::Commands(range) => Some(range.clone()),
-            Source::Variable(_) => None,
-        }).collect();
+        let ranges: Vec<_> = sources
+            .iter()
+            .filter_map(|source| match source {
+                Source::Commands(range) => Some(range.clone()),
+                Source::Variable(_) => None,
+            })
+            .collect();
         ranges.len() == sources.len()
             && !ranges.is_empty()
             && ranges.iter().all(|range| {
-                shell.commands()[range.clone()].iter().filter(|command| !command.argv.is_empty()).all(|command| HOOKS.contains(&program(command)))
+                shell.commands()[range.clone()]
+                    .iter()
+                    .filter(|command| !command.argv.is_empty())
+                    .all(|command| HOOKS.contains(&program(command)))
             })
     }
 
@@ -80,7 +210,14 @@ impl Judge<'_> {
                 if let Input::File(path) = &call.input
                     && path.text().starts_with("/dev/tcp/")
                 {
-                    self.report(&Report::ask("remote-code", Category::RemoteCode, "What arrives from the network is run as code."), call.line());
+                    self.report(
+                        &Report::ask(
+                            "remote-code",
+                            Category::RemoteCode,
+                            "What arrives from the network is run as code.",
+                        ),
+                        call.line(),
+                    );
                 }
             }
             Input::Text(text) | Input::Pipe { output: text, .. } => {
@@ -95,7 +232,7 @@ impl Judge<'_> {
                 let mut inner = call.clone();
                 inner.input = Input::Inherited;
                 if text.text().chars().any(|c| c != cofferdam_shell_syntax::HOLE && !c.is_whitespace()) {
-                    shell.run_child(&text.text().to_owned(), Vec::new(), &Input::Inherited, self);
+                    shell.run_child(text.text(), Vec::new(), &Input::Inherited, self);
                 }
             }
         }
@@ -103,7 +240,19 @@ impl Judge<'_> {
 
     /// A program that this very text has written or downloaded, started by its path.
     pub(crate) fn written_script(&mut self, shell: &mut Shell, call: &Call) {
-        let Some(path) = call.argv.first().and_then(Word::as_known).filter(|path| path.contains('/')) else { return };
+        let Some(path) = call.argv.first().and_then(Word::as_known).filter(|path| path.contains('/')) else {
+            return;
+        };
+        if self.unpacked && !path.starts_with('/') {
+            self.report(
+                &Report::ask(
+                    "remote-code",
+                    Category::RemoteCode,
+                    "It runs a program out of an archive that it has just downloaded.",
+                ),
+                call.line(),
+            );
+        }
         let Some(FileContent::Text(text)) = shell.file(path) else { return };
         let text = text.clone();
         if text.is_unknown() {
@@ -121,6 +270,6 @@ impl Judge<'_> {
             self.inline(shell, language, text, call);
             return;
         }
-        shell.run_child(&text.text().to_owned(), positional, &call.input, self);
+        shell.run_child(text.text(), positional, &call.input, self);
     }
 }

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use crate::broker::BrokerError;
 use crate::call::Call;
 use crate::subject::hex;
-use crate::{Broker, Context, Decision, Digest, RULES, SessionContext, Subject, Verdict};
+use crate::{Broker, Context, Decision, Digest, SessionContext, Subject, Verdict};
 
 const FILE: &str = "approvals.toml";
 const LARGEST: u64 = 16 << 20;
@@ -167,9 +167,7 @@ fn read(private: &PrivateDir) -> Result<String, GrantsError> {
 
 fn parse(directory: &Path, text: &str) -> Result<StoredApprovals, GrantsError> {
     let path = directory.join(FILE);
-    let mut rules: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
-    rules.extend(crate::gate::RULES_IN_CODE);
-    StoredApprovals::parse(&path.display().to_string(), text, &rules)
+    StoredApprovals::parse(&path.display().to_string(), text, &crate::rule_names::all())
         .map_err(|mistakes| GrantsError::Mistakes(path, mistakes))
 }
 

@@ -9,7 +9,8 @@ use cofferdam_shell_syntax::{HOLE, Shell, Word};
 use crate::Category;
 use crate::call::Call;
 use crate::judge::{Judge, Report};
-use crate::rules::{CALLS, Call as Known};
+use crate::program_text::{Argument, Program};
+use crate::rules::CALLS;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Language {
@@ -58,19 +59,23 @@ impl Language {
         let name = program.rsplit('/').next().unwrap_or(program);
         let base = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
         Some(match base {
-            "python" | "pypy" | "ipython" | "jython" | "micropython" | "python3-intel" | "pythonw" | "py" => Self::Python,
-            "node" | "nodejs" | "bun" | "deno" | "tsx" | "ts-node" | "qjs" | "d" | "mongosh" | "mongo" | "gjs" | "electron" => Self::Javascript,
-            "perl" => Self::Perl,
-            "ruby" | "irb" | "jruby" | "rails" => Self::Ruby,
+            "python" | "pypy" | "ipython" | "jython" | "micropython" | "python3-intel" | "pythonw" | "py" => {
+                Self::Python
+            }
+            "node" | "nodejs" | "bun" | "deno" | "tsx" | "ts-node" | "qjs" | "d" | "mongosh" | "mongo"
+            | "gjs" | "electron" => Self::Javascript,
+            "perl" | "raku" | "perl6" => Self::Perl,
+            "ruby" | "irb" | "jruby" | "rails" | "crystal" => Self::Ruby,
             "php" | "php-cli" => Self::Php,
             "lua" | "luajit" | "texlua" => Self::Lua,
             "awk" | "gawk" | "mawk" | "nawk" | "goawk" => Self::Awk,
             "sed" | "gsed" => Self::Sed,
-            "Rscript" | "R" | "littler" => Self::R,
+            "Rscript" | "R" | "littler" | "octave" | "gnuplot" | "octave-cli" | "matlab" => Self::R,
             "julia" => Self::Julia,
             "tclsh" | "expect" | "wish" => Self::Tcl,
             "vim" | "vi" | "nvim" | "ex" | "view" | "vimdiff" | "gvim" | "rvim" => Self::Vim,
-            "emacs" | "emacsclient" | "guile" | "sbcl" | "clisp" | "racket" | "scheme" | "csi" | "gosh" | "ecl" | "chicken" | "mit-scheme" | "ghc" | "runghc" | "swipl" | "ocaml" => Self::Emacs,
+            "emacs" | "emacsclient" | "guile" | "sbcl" | "clisp" | "racket" | "scheme" | "csi" | "gosh"
+            | "ecl" | "chicken" | "mit-scheme" | "ghc" | "runghc" | "swipl" | "ocaml" => Self::Emacs,
             "osascript" => Self::Applescript,
             "groovy" | "groovysh" | "jshell" | "scala" | "kotlin" | "clojure" | "clj" | "bb" => Self::Groovy,
             "erl" | "elixir" | "iex" | "escript" => Self::Erlang,
@@ -83,7 +88,9 @@ impl Language {
             Self::Python | Self::Tcl => &["-c"],
             Self::Javascript => &["-e", "-p", "--eval", "--print", "eval", "-pe"],
             Self::Perl => &["-e", "-E"],
-            Self::Ruby | Self::Lua | Self::R => &["-e"],
+            Self::Ruby => &["-e", "eval", "runner"],
+            Self::Lua => &["-e"],
+            Self::R => &["-e", "--eval", "-batch", "-r"],
             Self::Php => &["-r", "-R", "-B"],
             Self::Awk => &["--source"],
             Self::Sed => &["-e", "--expression"],
@@ -114,13 +121,16 @@ impl Language {
             Self::Sed => matches!(option, "-f" | "-l"),
             Self::Ruby => matches!(option, "-r" | "-I"),
             Self::Vim => matches!(option, "-u" | "-w" | "-W"),
+            Self::Applescript => matches!(option, "-l"),
             _ => false,
         }
     }
 
-    fn comment(self) -> Option<&'static str> {
+    pub fn comment(self) -> Option<&'static str> {
         match self {
-            Self::Python | Self::Perl | Self::Ruby | Self::Awk | Self::R | Self::Julia | Self::Tcl => Some("#"),
+            Self::Python | Self::Perl | Self::Ruby | Self::Awk | Self::R | Self::Julia | Self::Tcl => {
+                Some("#")
+            }
             Self::Javascript | Self::Php | Self::Groovy => Some("//"),
             Self::Lua | Self::Applescript => Some("--"),
             Self::Erlang => Some("%"),
@@ -130,34 +140,30 @@ impl Language {
     }
 
     /// Calls may be written without brackets.
-    fn bare_calls(self) -> bool {
-        matches!(self, Self::Perl | Self::Ruby | Self::Tcl | Self::Applescript | Self::Php | Self::Lua | Self::Vim | Self::Emacs)
+    pub fn bare_calls(self) -> bool {
+        matches!(
+            self,
+            Self::Perl
+                | Self::Ruby
+                | Self::Tcl
+                | Self::Applescript
+                | Self::Php
+                | Self::Lua
+                | Self::Vim
+                | Self::Emacs
+        )
     }
 
-    fn interpolates(self, text: &str) -> bool {
+    pub fn interpolates(self, text: &str) -> bool {
         match self {
             Self::Ruby | Self::Erlang => text.contains("#{"),
-            Self::Perl | Self::Php | Self::Julia | Self::Tcl | Self::Groovy => text.contains('$') || (self == Self::Perl && text.contains('@')),
+            Self::Perl | Self::Php | Self::Julia | Self::Tcl | Self::Groovy => {
+                text.contains('$') || (self == Self::Perl && text.contains('@'))
+            }
             Self::Javascript => text.contains("${"),
             _ => false,
         }
     }
-}
-
-/// An argument of a call, as far as it is constant.
-#[derive(Clone, Debug)]
-enum Argument {
-    Text(String),
-    List(Vec<Argument>),
-    Other,
-}
-
-struct Program<'a> {
-    code: &'a str,
-    /// The code with the insides of strings and comments blanked, byte for byte.
-    masked: String,
-    /// Strings: where they start and end, quotes included, and whether they are constant.
-    strings: Vec<(usize, usize, bool)>,
 }
 
 impl Judge<'_> {
@@ -175,21 +181,76 @@ impl Judge<'_> {
         let program = Program::read(&text, language);
         self.calls(shell, language, &program, call);
         self.strings(&program, call);
+        self.disguised(language, &program, call);
+        self.secret_variables(&program, call);
         self.commands_in_quotes(shell, language, &program, call);
-        let sends = ["requests.post", "requests.put", "urlopen", "http.client", "fetch(", "axios", ".request(", "Net::HTTP", "LWP::", "HTTP::Tiny", "curl_exec", "urlretrieve", "smtplib", "ftplib", "httpx.", "http.get", "https.get", "file_get_contents('http", "file_get_contents(\"http", "URI.open", "Net::FTP"];
-        let reads = ["environ", "process.env", "ENV[", "ENV.", "%ENV", "getenv", "open(", "readFile", "File.read", "file_get_contents(", "slurp", "read_text", "$ENV"];
-        if sends.iter().any(|name| text.contains(name)) && reads.iter().any(|name| program.masked.contains(name)) && !text.contains("localhost") && !text.contains("127.0.0.1") {
-            self.report(&Report::ask("code-sends-data", Category::Exfiltration, "The program text reads data of this machine and talks to the network."), call.line());
+        let sends = [
+            "requests.post",
+            "requests.put",
+            "urlopen",
+            "http.client",
+            "fetch(",
+            "axios",
+            ".request(",
+            "Net::HTTP",
+            "LWP::",
+            "HTTP::Tiny",
+            "curl_exec",
+            "urlretrieve",
+            "smtplib",
+            "ftplib",
+            "httpx.",
+            "http.get",
+            "https.get",
+            "file_get_contents('http",
+            "file_get_contents(\"http",
+            "URI.open",
+            "Net::FTP",
+        ];
+        let reads = [
+            "environ",
+            "process.env",
+            "ENV[",
+            "ENV.",
+            "%ENV",
+            "getenv",
+            "open(",
+            "readFile",
+            "File.read",
+            "file_get_contents(",
+            "slurp",
+            "read_text",
+            "$ENV",
+            "`",
+            "qx",
+        ];
+        if sends.iter().any(|name| text.contains(name))
+            && reads.iter().any(|name| program.masked.contains(name))
+            && !text.contains("localhost")
+            && !text.contains("127.0.0.1")
+        {
+            self.report(
+                &Report::ask(
+                    "code-sends-data",
+                    Category::Exfiltration,
+                    "The program text reads data of this machine and talks to the network.",
+                ),
+                call.line(),
+            );
         }
     }
 
     fn calls(&mut self, shell: &mut Shell, language: Language, program: &Program<'_>, call: &Call) {
         for known in CALLS.iter().filter(|known| known.languages.contains(&language)) {
-            if !known.needs.is_empty() && !known.needs.split('|').any(|needed| program.code.contains(needed)) {
+            if !known.needs.is_empty() && !known.needs.split('|').any(|needed| program.code.contains(needed))
+            {
                 continue;
             }
             for (start, at) in program.occurrences(known, language) {
-                let arguments = program.arguments(at, language);
+                let mut arguments = program.arguments(at, language);
+                if known.name.starts_with('.') && known.effect == Effect::Write {
+                    arguments.clear();
+                }
                 self.effect(shell, known.effect, (&arguments, start), program, (language, call));
             }
         }
@@ -203,10 +264,17 @@ impl Judge<'_> {
         program: &Program<'_>,
         (language, call): (Language, &Call),
     ) {
-        let unknown = Report::ask("code-runs-unknown", Category::HiddenExecution, "The program text starts a command that is not known before it runs.");
+        let unknown = Report::ask(
+            "code-runs-unknown",
+            Category::HiddenExecution,
+            "The program text starts a command that is not known before it runs.",
+        );
         match effect {
             Effect::Shell => match arguments.first() {
-                Some(Argument::Text(text)) if arguments.len() == 1 || language != Language::Ruby && language != Language::Perl => {
+                Some(Argument::Text(text)) if is_bare_shell(text) => self.report(&unknown, call.line()),
+                Some(Argument::Text(text))
+                    if arguments.len() == 1 || language != Language::Ruby && language != Language::Perl =>
+                {
                     shell.run_child(text, Vec::new(), &call.input, self);
                 }
                 Some(Argument::Text(_)) => self.argv(shell, arguments, call),
@@ -214,7 +282,20 @@ impl Judge<'_> {
                 _ => self.report(&unknown, call.line()),
             },
             Effect::Command => match arguments {
-                [Argument::Text(text), rest @ ..] if !rest.iter().any(|argument| matches!(argument, Argument::Text(_) | Argument::List(_))) => {
+                [Argument::Text(text), ..] if is_bare_shell(text) && arguments.len() == 1 => {
+                    self.report(&unknown, call.line());
+                }
+                [Argument::Text(text), Argument::Other, ..]
+                    if language == Language::Javascript && !text.contains(' ') =>
+                {
+                    let argv = vec![Word::known(text.clone()), Word::unknown(None)];
+                    self.inspect(shell, &call.with_argv(argv));
+                }
+                [Argument::Text(text), rest @ ..]
+                    if !rest
+                        .iter()
+                        .any(|argument| matches!(argument, Argument::Text(_) | Argument::List(_))) =>
+                {
                     shell.run_child(text, Vec::new(), &call.input, self);
                 }
                 [Argument::Text(_) | Argument::List(_), ..] => self.argv(shell, arguments, call),
@@ -224,7 +305,9 @@ impl Judge<'_> {
                 let target = match arguments.first() {
                     Some(Argument::Text(text)) => Word::known(text.clone()),
                     Some(Argument::Other) => Word::unknown(None),
-                    Some(Argument::List(_)) | None => program.string_before(start).map_or_else(|| Word::unknown(None), Word::known),
+                    Some(Argument::List(_)) | None => {
+                        program.string_before(start).map_or_else(|| Word::unknown(None), Word::known)
+                    }
                 };
                 let mut argv = vec![Word::known("rm")];
                 if effect == Effect::DeleteTree {
@@ -258,21 +341,37 @@ impl Judge<'_> {
                     self.depth -= 4;
                 }
                 Some(_) => self.report(
-                    &Report::ask("code-runs-code", Category::HiddenExecution, "The program text computes further program text and runs it."),
+                    &Report::ask(
+                        "code-runs-code",
+                        Category::HiddenExecution,
+                        "The program text computes further program text and runs it.",
+                    ),
                     call.line(),
                 ),
                 None => {}
             },
             Effect::Ask => self.report(
-                &Report::ask("code-reaches-system", Category::HiddenExecution, "The program text uses a call that can do anything to the machine."),
+                &Report::ask(
+                    "code-reaches-system",
+                    Category::HiddenExecution,
+                    "The program text uses a call that can do anything to the machine.",
+                ),
                 call.line(),
             ),
             Effect::Connect => self.report(
-                &Report::ask("code-connects", Category::ReverseShell, "The program text opens a raw connection to another machine."),
+                &Report::ask(
+                    "code-connects",
+                    Category::ReverseShell,
+                    "The program text opens a raw connection to another machine.",
+                ),
                 call.line(),
             ),
             Effect::Stop => self.report(
-                &Report::ask("code-stops-processes", Category::Services, "The program text stops or multiplies processes."),
+                &Report::ask(
+                    "code-stops-processes",
+                    Category::Services,
+                    "The program text stops or multiplies processes.",
+                ),
                 call.line(),
             ),
         }
@@ -294,24 +393,95 @@ impl Judge<'_> {
             }
         }
         // execlp and its kind name the program twice.
-        if argv.len() > 1 && argv[1] == argv[0] {
+        if argv.len() > 1 && argv[0].text().rsplit('/').next() == Some(argv[1].text()) {
             argv.remove(0);
         }
         self.inspect(shell, &call.with_argv(argv));
+    }
+
+    /// Secrets of the environment that are named in the program.
+    fn secret_variables(&mut self, program: &Program<'_>, call: &Call) {
+        let reads =
+            ["environ", "process.env", "ENV[", "ENV.fetch", "getenv", "$ENV", "Deno.env", "Sys.getenv"];
+        if !reads.iter().any(|name| program.code.contains(name)) {
+            return;
+        }
+        let named = program
+            .code
+            .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .any(crate::reading::is_secret_name);
+        let shown = ["print", "console.log", "puts", "echo", "write", "say", "-p", "cat("]
+            .iter()
+            .any(|word| program.code.contains(word))
+            || call.has_word(&["-p", "--print", "-pe"]);
+        if named && shown {
+            self.report(
+                &Report::ask(
+                    "print-secret",
+                    Category::Credentials,
+                    "It prints a secret from the environment.",
+                ),
+                call.line(),
+            );
+        }
+    }
+
+    /// Names of calls that are put together or passed as text.
+    fn disguised(&mut self, language: Language, program: &Program<'_>, call: &Call) {
+        let named = [
+            "unlink",
+            "system",
+            "exec",
+            "shell_exec",
+            "passthru",
+            "rmdir",
+            "assert",
+            "eval",
+            "child_process",
+        ];
+        let php = language == Language::Php
+            && program
+                .strings
+                .iter()
+                .any(|&(start, end, _)| named.contains(&program.code[start..end].trim_matches(['"', '\''])));
+        let javascript = language == Language::Javascript
+            && program.masked.match_indices("require(").any(|(at, _)| {
+                let rest = &program.masked[at..];
+                rest[..rest.find(')').unwrap_or(rest.len())].contains('+')
+            });
+        if php || javascript {
+            self.report(
+                &Report::ask(
+                    "code-disguised",
+                    Category::HiddenExecution,
+                    "The program text puts the name of a call together.",
+                ),
+                call.line(),
+            );
+        }
     }
 
     /// Secrets and start-up files that are named in the program's strings.
     fn strings(&mut self, program: &Program<'_>, call: &Call) {
         for &(start, end, _) in &program.strings {
             let text = program.code[start..end].trim_matches(['"', '\'', '`']);
-            if text.len() > 3 && text.len() < 200 && (text.starts_with(['/', '~', '.']) || !text.contains(' ')) {
+            if text.len() > 3
+                && text.len() < 200
+                && (text.starts_with(['/', '~', '.']) || !text.contains(' '))
+            {
                 self.secret_text(text, call);
             }
         }
     }
 
     /// Backticks of Perl, Ruby and PHP, `%x()`, `qx{}`, and pipes of awk.
-    fn commands_in_quotes(&mut self, shell: &mut Shell, language: Language, program: &Program<'_>, call: &Call) {
+    fn commands_in_quotes(
+        &mut self,
+        shell: &mut Shell,
+        language: Language,
+        program: &Program<'_>,
+        call: &Call,
+    ) {
         let mut commands: Vec<String> = Vec::new();
         if matches!(language, Language::Perl | Language::Ruby | Language::Php | Language::Julia) {
             for &(start, end, _) in &program.strings {
@@ -325,7 +495,14 @@ impl Judge<'_> {
                 if opens && (text.starts_with('|') || text.ends_with('|')) && text.len() > 2 {
                     commands.push(text.trim_matches('|').to_owned());
                 } else if opens && matches!(text, "-|" | "|-") {
-                    self.report(&Report::ask("code-runs-unknown", Category::HiddenExecution, "The program text starts a command that is not known before it runs."), call.line());
+                    self.report(
+                        &Report::ask(
+                            "code-runs-unknown",
+                            Category::HiddenExecution,
+                            "The program text starts a command that is not known before it runs.",
+                        ),
+                        call.line(),
+                    );
                 } else if opens && text.starts_with('>') && text.len() > 2 {
                     self.written(&Word::known(text.trim_start_matches(['>', ' '])), call);
                 }
@@ -333,7 +510,9 @@ impl Judge<'_> {
             for mark in ["%x", "qx", "readpipe"] {
                 for (at, _) in program.masked.match_indices(mark) {
                     let rest = &program.code[at + mark.len()..];
-                    let Some(open) = rest.chars().next().filter(|c| "({[/|!<'\"".contains(*c)) else { continue };
+                    let Some(open) = rest.chars().next().filter(|c| "({[/|!<'\"".contains(*c)) else {
+                        continue;
+                    };
                     let close = match open {
                         '(' => ')',
                         '{' => '}',
@@ -352,24 +531,54 @@ impl Judge<'_> {
                 let text = program.code[start..end].trim_matches('"').to_owned();
                 let before = program.masked[..start].trim_end();
                 let after = program.masked[end..].trim_start();
-                if (before.ends_with('|') || before.ends_with("|&")) && !before.ends_with("||") || (after.starts_with('|') && after.contains("getline") && !after.starts_with("||")) {
+                if (before.ends_with('|') || before.ends_with("|&")) && !before.ends_with("||")
+                    || (after.starts_with('|') && after.contains("getline") && !after.starts_with("||"))
+                {
                     commands.push(text);
                 } else if before.ends_with('>') {
                     self.written(&Word::known(text), call);
                 } else if text.starts_with("/inet") {
-                    self.report(&Report::ask("code-connects", Category::ReverseShell, "The program text opens a raw connection to another machine."), call.line());
+                    self.report(
+                        &Report::ask(
+                            "code-connects",
+                            Category::ReverseShell,
+                            "The program text opens a raw connection to another machine.",
+                        ),
+                        call.line(),
+                    );
                 }
             }
             if program.masked.contains("| getline") || program.masked.contains("|getline") {
-                let computed = program.masked.match_indices("| getline").any(|(at, _)| !program.masked[..at].trim_end().ends_with('"'));
+                let computed = program
+                    .masked
+                    .match_indices("| getline")
+                    .any(|(at, _)| !program.masked[..at].trim_end().ends_with('"'));
                 if computed {
-                    self.report(&Report::ask("code-runs-unknown", Category::HiddenExecution, "The program text starts a command that is not known before it runs."), call.line());
+                    self.report(
+                        &Report::ask(
+                            "code-runs-unknown",
+                            Category::HiddenExecution,
+                            "The program text starts a command that is not known before it runs.",
+                        ),
+                        call.line(),
+                    );
                 }
             }
         }
         for command in commands {
-            if language.interpolates(&command) {
-                let word = Word::known(command.replace(['$', '@'], &HOLE.to_string()).replace("#{", &HOLE.to_string()));
+            if is_bare_shell(&command) {
+                self.report(
+                    &Report::ask(
+                        "code-runs-unknown",
+                        Category::HiddenExecution,
+                        "The program text starts a command that is not known before it runs.",
+                    ),
+                    call.line(),
+                );
+            } else if language.interpolates(&command) {
+                let word = Word::known(
+                    command.replace(['$', '@'], &HOLE.to_string()).replace("#{", &HOLE.to_string()),
+                );
                 self.script(shell, &word, &[], call);
             } else {
                 shell.run_child(&command, Vec::new(), &call.input, self);
@@ -382,19 +591,26 @@ impl Judge<'_> {
         for line in script.split(['\n', ';']) {
             let command = line.trim_start_matches(|c: char| c.is_ascii_digit() || " $,!{~+".contains(c));
             let command = match command.strip_prefix('/') {
-                Some(rest) => rest.split_once('/').map_or("", |(_, rest)| rest).trim_start_matches([' ', '!', '{']),
+                Some(rest) => {
+                    rest.split_once('/').map_or("", |(_, rest)| rest).trim_start_matches([' ', '!', '{'])
+                }
                 None => command,
             };
             if command == "e" || command.starts_with("e ") {
                 let text = command[1..].trim().to_owned();
-                self.report(&Report::ask("sed-runs", Category::HiddenExecution, "The sed script runs commands."), call.line());
+                self.report(
+                    &Report::ask("sed-runs", Category::HiddenExecution, "The sed script runs commands."),
+                    call.line(),
+                );
                 shell.run_child(&text, Vec::new(), &call.input, self);
             } else if let Some(path) = command.strip_prefix("w ").or_else(|| command.strip_prefix("W ")) {
                 self.written(&Word::known(path.trim()), call);
             }
         }
-        if let Some(rest) = script.trim_start_matches(|c: char| c.is_ascii_digit() || " $,".contains(c)).strip_prefix('s')
-            && let Some(delimiter) = rest.chars().next().filter(|c| !c.is_alphanumeric() && !c.is_whitespace())
+        if let Some(rest) =
+            script.trim_start_matches(|c: char| c.is_ascii_digit() || " $,".contains(c)).strip_prefix('s')
+            && let Some(delimiter) =
+                rest.chars().next().filter(|c| !c.is_alphanumeric() && !c.is_whitespace())
         {
             let mut parts = 0;
             let mut escaped = false;
@@ -413,254 +629,71 @@ impl Judge<'_> {
                     parts += 1;
                 }
             }
+            if flags.ends_with('w')
+                && let Some((_, path)) = rest.rsplit_once(&format!("{delimiter}{flags} "))
+            {
+                self.written(&Word::known(path.trim()), call);
+            }
             if flags.contains('e') {
-                self.report(&Report::ask("sed-runs", Category::HiddenExecution, "The sed script runs what it has substituted."), call.line());
+                self.report(
+                    &Report::ask(
+                        "sed-runs",
+                        Category::HiddenExecution,
+                        "The sed script runs what it has substituted.",
+                    ),
+                    call.line(),
+                );
             }
         }
     }
 
     fn vim(&mut self, shell: &mut Shell, command: &str, call: &Call) {
         let command = command.trim_start_matches([':', '+']).trim();
-        if let Some((_, text)) = command.split_once('!').filter(|(before, _)| before.chars().all(|c| "%,.$0123456789'<>silent rw".contains(c)) || before.ends_with("exe \"") || before.ends_with("read ")) {
-            self.report(&Report::ask("editor-runs", Category::HiddenExecution, "The editor is told to run a command."), call.line());
-            shell.run_child(&text.to_owned(), Vec::new(), &call.input, self);
-        } else if ["py", "python", "lua", "ruby", "perl", "call system", "call job_start", "term", "source", "so ", "exe"].iter().any(|word| command.starts_with(word)) {
-            self.report(&Report::ask("editor-runs", Category::HiddenExecution, "The editor is told to run code."), call.line());
+        if let Some((_, text)) = command.split_once('!').filter(|(before, _)| {
+            before.chars().all(|c| "%,.$0123456789'<>silent rw".contains(c))
+                || before.ends_with("exe \"")
+                || before.ends_with("read ")
+        }) {
+            self.report(
+                &Report::ask(
+                    "editor-runs",
+                    Category::HiddenExecution,
+                    "The editor is told to run a command.",
+                ),
+                call.line(),
+            );
+            shell.run_child(text, Vec::new(), &call.input, self);
+        } else if [
+            "py",
+            "python",
+            "lua",
+            "ruby",
+            "perl",
+            "call system",
+            "call job_start",
+            "term",
+            "source",
+            "so ",
+            "exe",
+        ]
+        .iter()
+        .any(|word| command.starts_with(word))
+        {
+            self.report(
+                &Report::ask("editor-runs", Category::HiddenExecution, "The editor is told to run code."),
+                call.line(),
+            );
         } else if let Some(path) = command.strip_prefix("w ").or_else(|| command.strip_prefix("w! ")) {
             self.written(&Word::known(path.trim()), call);
         }
     }
 }
 
-impl<'a> Program<'a> {
-    fn read(code: &'a str, language: Language) -> Self {
-        let bytes = code.as_bytes();
-        let mut masked = bytes.to_vec();
-        let mut strings = Vec::new();
-        let mut at = 0;
-        while at < bytes.len() {
-            let byte = bytes[at];
-            if let Some(comment) = language.comment()
-                && bytes[at..].starts_with(comment.as_bytes())
-                && (comment != "#" || at == 0 || bytes[at - 1] != b'$')
-                && (comment != "//" || at == 0 || bytes[at - 1] != b':')
-                && (comment != "--" || at == 0 || bytes[at - 1].is_ascii_whitespace())
-            {
-                while at < bytes.len() && bytes[at] != b'\n' {
-                    masked[at] = b' ';
-                    at += 1;
-                }
-                continue;
-            }
-            let quote = matches!(byte, b'"' | b'\'') && !(byte == b'\'' && matches!(language, Language::Awk | Language::Emacs))
-                || byte == b'`' && matches!(language, Language::Javascript | Language::Perl | Language::Ruby | Language::Php | Language::Julia);
-            if !quote {
-                at += 1;
-                continue;
-            }
-            let triple = bytes[at..].starts_with(&[byte; 3]) && matches!(language, Language::Python | Language::Julia | Language::Groovy);
-            let Some(end) = string_end(bytes, at, if triple { 3 } else { 1 }) else {
-                // An unbalanced quote: nothing is masked, so that nothing can hide.
-                return Self { code, masked: code.to_owned(), strings };
-            };
-            let width = if triple { 3 } else { 1 };
-            let inside = &code[at + width..end - width];
-            let formatted = language == Language::Python && at > 0 && matches!(bytes[at - 1], b'f' | b'F') && inside.contains('{');
-            let plain_quote = byte == b'\'' && matches!(language, Language::Perl | Language::Php | Language::Ruby);
-            let constant = !formatted && (plain_quote || !language.interpolates(inside));
-            let keep = byte == b'`' && language == Language::Javascript || formatted;
-            if !keep || constant {
-                masked[at + width..end - width].fill(b' ');
-            }
-            strings.push((at, end, constant));
-            at = end;
-        }
-        let masked = String::from_utf8(masked).unwrap_or_else(|_| code.to_owned());
-        Self { code, masked, strings }
-    }
-
-    /// Where a call is made: the start of its name, and the place after it.
-    fn occurrences(&self, known: &Known, language: Language) -> Vec<(usize, usize)> {
-        let name = known.name;
-        self.masked
-            .match_indices(name)
-            .filter_map(|(at, _)| {
-                let before = self.masked[..at].chars().next_back();
-                if !name.starts_with('.') && before.is_some_and(|c| c.is_alphanumeric() || c == '_' || (c == '$' && language != Language::Javascript)) {
-                    return None;
-                }
-                let after = at + name.len();
-                let rest = &self.masked[after..];
-                let next = rest.trim_start().chars().next();
-                let follows = match next {
-                    Some('(') => true,
-                    Some('{') if known.effect == Effect::Code => false,
-                    Some(next) if language == Language::Perl && (next.is_alphabetic() || next == '<') && rest.starts_with(' ') => {
-                        !rest.trim_start().starts_with("if ") && !rest.trim_start().starts_with("or ") && known.effect != Effect::Ask
-                    }
-                    Some('"' | '\'' | '`' | '[' | '{' | '$' | '@' | 'q') => language.bare_calls() && (rest.starts_with([' ', '"', '\'', '`']) || next == Some('(')),
-                    _ => false,
-                } || known.effect == Effect::Ask
-                    || (language.bare_calls() && matches!(known.effect, Effect::Stop | Effect::Shell) && !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.' || c == '='));
-                if rest.starts_with(|c: char| c.is_alphanumeric() || c == '_') && !name.ends_with(['.', '(', ':']) {
-                    return None;
-                }
-                follows.then_some((at, after))
-            })
-            .collect()
-    }
-
-    fn arguments(&self, at: usize, language: Language) -> Vec<Argument> {
-        let mut reader = Reader { program: self, at, language };
-        reader.space();
-        let bracketed = reader.take('(');
-        let mut arguments = Vec::new();
-        for _ in 0..32 {
-            reader.space();
-            if reader.at >= self.code.len() || (bracketed && reader.peek() == Some(')')) || reader.peek() == Some(';') {
-                break;
-            }
-            arguments.push(reader.argument(0));
-            reader.space();
-            if !reader.take(',') {
-                break;
-            }
-        }
-        arguments
-    }
-
-    fn string_before(&self, at: usize) -> Option<String> {
-        let (start, end, constant) = self.strings.iter().rev().find(|(_, end, _)| *end <= at)?;
-        constant.then(|| self.code[*start..*end].trim_matches(['"', '\'']).to_owned())
-    }
-}
-
-fn string_end(bytes: &[u8], start: usize, width: usize) -> Option<usize> {
-    let quote = bytes[start];
-    let mut at = start + width;
-    while at < bytes.len() {
-        if bytes[at] == b'\\' {
-            at += 2;
-            continue;
-        }
-        if bytes[at..].starts_with(&[quote; 3][..width]) {
-            return Some(at + width);
-        }
-        at += 1;
-    }
-    None
-}
-
-/// Reads constant arguments.
-struct Reader<'p, 'a> {
-    program: &'p Program<'a>,
-    at: usize,
-    language: Language,
-}
-
-impl Reader<'_, '_> {
-    fn peek(&self) -> Option<char> {
-        self.program.code[self.at..].chars().next()
-    }
-
-    fn space(&mut self) {
-        while self.peek().is_some_and(char::is_whitespace) {
-            self.at += self.peek().map_or(1, char::len_utf8);
-        }
-    }
-
-    fn take(&mut self, wanted: char) -> bool {
-        let found = self.peek() == Some(wanted);
-        if found {
-            self.at += wanted.len_utf8();
-        }
-        found
-    }
-
-    fn argument(&mut self, depth: usize) -> Argument {
-        if depth > 6 {
-            return self.other();
-        }
-        self.space();
-        if self.take('[') {
-            let mut items = Vec::new();
-            while items.len() < 64 {
-                self.space();
-                if self.take(']') || self.peek().is_none() {
-                    break;
-                }
-                items.push(self.argument(depth + 1));
-                self.space();
-                if !self.take(',') && self.peek() != Some(']') {
-                    break;
-                }
-            }
-            return Argument::List(items);
-        }
-        match self.text() {
-            Some(text) => Argument::Text(text),
-            None => self.other(),
-        }
-    }
-
-    /// A string, or several joined by an operator or by standing next to each other.
-    fn text(&mut self) -> Option<String> {
-        let mut text = String::new();
-        let start = self.at;
-        loop {
-            self.space();
-            while self.peek().is_some_and(|c| "rRbBuUfF".contains(c)) && self.program.code[self.at + 1..].starts_with(['"', '\'']) {
-                self.at += 1;
-            }
-            let Some(&(from, end, constant)) = self.program.strings.iter().find(|(from, ..)| *from == self.at) else {
-                self.at = start;
-                return None;
-            };
-            if !constant {
-                self.at = start;
-                return None;
-            }
-            let inside = self.program.code[from..end].trim_matches(['"', '\'', '`']);
-            text.push_str(&unescape(inside));
-            self.at = end;
-            self.space();
-            match self.peek() {
-                Some('+') => self.at += 1,
-                Some('.') if matches!(self.language, Language::Perl | Language::Php | Language::Lua) => {
-                    while self.take('.') {}
-                }
-                Some('"' | '\'') if self.language == Language::Python => {}
-                // A method on the string changes it: `'…'.replace(…)`, `'…'[::-1]`, `'…' % x`.
-                Some('.' | '[' | '%' | '*') => {
-                    self.at = start;
-                    return None;
-                }
-                _ => return Some(text),
-            }
-        }
-    }
-
-    /// Skips what is not understood, up to the next comma or the end of the call.
-    fn other(&mut self) -> Argument {
-        let mut depth = 0usize;
-        while self.at < self.program.masked.len() {
-            let Some(character) = self.program.masked[self.at..].chars().next() else { break };
-            match character {
-                '(' | '[' | '{' => depth += 1,
-                ')' | ']' | '}' if depth == 0 => break,
-                ')' | ']' | '}' => depth -= 1,
-                ',' | ';' if depth == 0 => break,
-                _ => {}
-            }
-            self.at += character.len_utf8();
-        }
-        Argument::Other
-    }
-}
-
-fn unescape(text: &str) -> String {
-    if !text.contains('\\') {
-        return text.to_owned();
-    }
-    text.replace("\\\"", "\"").replace("\\'", "'").replace("\\n", "\n").replace("\\t", "\t").replace("\\x2f", "/").replace("\\\\", "\\")
+/// A shell with nothing to run is a shell for whoever is at the other end.
+fn is_bare_shell(text: &str) -> bool {
+    let name = text.trim().trim_end_matches(" -i").trim_end_matches(" -p");
+    matches!(
+        name.rsplit('/').next().unwrap_or(name),
+        "sh" | "bash" | "zsh" | "dash" | "ksh" | "cmd.exe" | "powershell"
+    )
 }

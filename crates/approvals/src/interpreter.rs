@@ -7,7 +7,31 @@ use crate::call::Call;
 use crate::inline::Language;
 use crate::judge::{Judge, Report};
 
-const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", "yash", "fish", "csh", "tcsh", "pwsh-sh", "osh", "ysh", "elvish", "posh", "bash5", "ksh93", "busybox-sh", "lksh", "oksh", "brush"];
+const SHELLS: &[&str] = &[
+    "sh",
+    "bash",
+    "dash",
+    "ash",
+    "zsh",
+    "ksh",
+    "mksh",
+    "rbash",
+    "yash",
+    "fish",
+    "csh",
+    "tcsh",
+    "pwsh-sh",
+    "osh",
+    "ysh",
+    "elvish",
+    "posh",
+    "bash5",
+    "ksh93",
+    "busybox-sh",
+    "lksh",
+    "oksh",
+    "brush",
+];
 
 impl Judge<'_> {
     pub(crate) fn interpreters(&mut self, shell: &mut Shell, program: &str, call: &Call) {
@@ -28,7 +52,11 @@ impl Judge<'_> {
             }
             "source" | "." => self.sourced(shell, call),
             "trap" => {
-                if let Some(action) = call.arguments().first().filter(|word| word.is_unknown() && word.text().chars().count() == 1) {
+                if let Some(action) = call
+                    .arguments()
+                    .first()
+                    .filter(|word| word.is_unknown() && word.text().chars().count() == 1)
+                {
                     self.unknown_script(shell, &action.clone(), call);
                 }
             }
@@ -56,7 +84,14 @@ impl Judge<'_> {
             }
             if matches!(text, "--rcfile" | "--init-file") {
                 if let Some(file) = more.first() {
-                    self.report(&Report::ask("shell-startup", Category::HiddenExecution, "The shell is told to run another start-up file."), call.line());
+                    self.report(
+                        &Report::ask(
+                            "shell-startup",
+                            Category::HiddenExecution,
+                            "The shell is told to run another start-up file.",
+                        ),
+                        call.line(),
+                    );
                     self.run_file(shell, &file.clone(), Vec::new(), call);
                 }
                 rest = more.get(1..).unwrap_or_default();
@@ -77,7 +112,9 @@ impl Judge<'_> {
             return;
         }
         match rest.split_first() {
-            Some((file, positional)) if !from_stdin && !matches!(file.text(), "-" | "/dev/stdin" | "/proc/self/fd/0") => {
+            Some((file, positional))
+                if !from_stdin && !matches!(file.text(), "-" | "/dev/stdin" | "/proc/self/fd/0") =>
+            {
                 self.run_file(shell, &file.clone(), positional.to_vec(), call);
             }
             _ => self.stdin_script(shell, call),
@@ -98,7 +135,13 @@ impl Judge<'_> {
                 }
                 self.unknown_script(shell, &text, call);
             }
-        } else if file.is_unknown() && file.text().chars().count() == 1 && !file.sources().iter().all(|source| matches!(source, cofferdam_shell_syntax::Source::Variable(_))) {
+        } else if file.is_unknown()
+            && file.text().chars().count() == 1
+            && !file
+                .sources()
+                .iter()
+                .all(|source| matches!(source, cofferdam_shell_syntax::Source::Variable(_)))
+        {
             self.unknown_script(shell, &file.clone(), call);
         }
     }
@@ -111,14 +154,31 @@ impl Judge<'_> {
                     let origin = if text.sources().is_empty() { file.clone() } else { text.clone() };
                     self.unknown_script(shell, &origin, call);
                 }
-                shell.run_child(&text.text().to_owned(), positional, &call.input, self);
+                shell.run_child(text.text(), positional, &call.input, self);
             }
             Some(FileContent::Same(_)) => {}
-            None if file.text().starts_with("/dev/tcp/") || file.text().starts_with("http://") || file.text().starts_with("https://") => {
-                self.report(&Report::ask("remote-code", Category::RemoteCode, "What it downloads is run as code, unseen."), call.line());
+            None if file.text().starts_with("/dev/tcp/")
+                || file.text().starts_with("http://")
+                || file.text().starts_with("https://") =>
+            {
+                self.report(
+                    &Report::ask(
+                        "remote-code",
+                        Category::RemoteCode,
+                        "What it downloads is run as code, unseen.",
+                    ),
+                    call.line(),
+                );
             }
             None if file.text().starts_with("/dev/shm/") => {
-                self.report(&Report::ask("code-from-memory", Category::HiddenExecution, "It runs a script out of shared memory, where nothing stays."), call.line());
+                self.report(
+                    &Report::ask(
+                        "code-from-memory",
+                        Category::HiddenExecution,
+                        "It runs a script out of shared memory, where nothing stays.",
+                    ),
+                    call.line(),
+                );
             }
             None if file.is_unknown() && !file.sources().is_empty() && !file.text().contains('/') => {
                 self.unknown_script(shell, file, call);
@@ -137,7 +197,11 @@ impl Judge<'_> {
             let text = arguments[at].text();
             if let Some(flag) = flags.iter().find(|flag| text == **flag || joined_flag(text, flag)) {
                 found = true;
-                let code = if text != *flag && text.starts_with(*flag) && !text.starts_with("--") && joined_code(text, flag) {
+                let code = if text != *flag
+                    && text.starts_with(*flag)
+                    && !text.starts_with("--")
+                    && joined_code(text, flag)
+                {
                     Some(arguments[at].with_text(text[flag.len()..].to_owned()))
                 } else if let Some((_, code)) = text.split_once('=').filter(|_| text.starts_with("--")) {
                     Some(arguments[at].with_text(code))
@@ -153,6 +217,7 @@ impl Judge<'_> {
                     break;
                 }
             } else if matches!(text, "-m" | "--module") && language == Language::Python {
+                self.module(shell, language, &arguments[at + 1..], call);
                 return;
             } else if !text.starts_with('-') || text == "-" {
                 file = Some(arguments[at].clone());
@@ -166,7 +231,8 @@ impl Judge<'_> {
             return;
         }
         if language.code_is_operand() {
-            let from_stdin = call.value(&["-f", "--file"]).is_some_and(|word| matches!(word.text(), "-" | "/dev/stdin"));
+            let from_stdin =
+                call.value(&["-f", "--file"]).is_some_and(|word| matches!(word.text(), "-" | "/dev/stdin"));
             if from_stdin && let Some(code) = call.input.text().cloned() {
                 self.code(shell, language, &code, call);
             } else if call.value(&["-f", "--file"]).is_some() {
@@ -176,18 +242,28 @@ impl Judge<'_> {
             return;
         }
         match file {
-            Some(file) if !matches!(file.text(), "-" | "/dev/stdin") => match shell.file(file.text()).cloned() {
-                Some(FileContent::Text(text)) => self.code(shell, language, &text, call),
-                _ if file.text().starts_with("http://") || file.text().starts_with("https://") => {
-                    self.report(&Report::ask("remote-code", Category::RemoteCode, "What it downloads is run as code, unseen."), call.line());
+            Some(file) if !matches!(file.text(), "-" | "/dev/stdin") => {
+                match shell.file(file.text()).cloned() {
+                    Some(FileContent::Text(text)) => self.code(shell, language, &text, call),
+                    _ if file.text().starts_with("http://") || file.text().starts_with("https://") => {
+                        self.report(
+                            &Report::ask(
+                                "remote-code",
+                                Category::RemoteCode,
+                                "What it downloads is run as code, unseen.",
+                            ),
+                            call.line(),
+                        );
+                    }
+                    _ => {}
                 }
-                _ => {}
-            },
+            }
             _ => match call.input.clone() {
                 Input::Text(text) | Input::Pipe { output: text, .. } if language.reads_stdin() => {
                     let mut text = text;
                     if let (true, Input::Pipe { from, .. }) = (text.is_unknown(), &call.input) {
-                        let origin = Word::unknown(Some(cofferdam_shell_syntax::Source::Commands(from.clone())));
+                        let origin =
+                            Word::unknown(Some(cofferdam_shell_syntax::Source::Commands(from.clone())));
                         text = if text.text().chars().count() == 1 { origin } else { text };
                     }
                     self.code(shell, language, &text, call);
@@ -197,8 +273,27 @@ impl Judge<'_> {
         }
     }
 
+    /// `python -m pip …` is pip; `timeit` and `pdb -c` take program text.
+    fn module(&mut self, shell: &mut Shell, language: Language, rest: &[Word], call: &Call) {
+        let Some(module) = rest.first() else { return };
+        match module.text() {
+            "timeit" | "pdb" | "profile" | "cProfile" | "trace" => {
+                for code in rest[1..].iter().filter(|word| word.text().contains('(')) {
+                    self.code(shell, language, code, call);
+                }
+            }
+            _ => self.inspect(shell, &call.with_argv(rest.to_vec())),
+        }
+    }
+
     fn code(&mut self, shell: &mut Shell, language: Language, code: &Word, call: &Call) {
-        if code.is_unknown() && (code.text().chars().count() == 1 || code.sources().iter().any(|source| matches!(source, cofferdam_shell_syntax::Source::Commands(_)))) {
+        if code.is_unknown()
+            && (code.text().chars().count() == 1
+                || code
+                    .sources()
+                    .iter()
+                    .any(|source| matches!(source, cofferdam_shell_syntax::Source::Commands(_))))
+        {
             let (network, decoded) = self.origin(shell, code.sources());
             if code.text().chars().count() == 1 || network || decoded {
                 self.unknown_script(shell, code, call);
@@ -217,10 +312,15 @@ fn joined_flag(text: &str, flag: &str) -> bool {
         && text.starts_with('-')
         && !text.starts_with("--")
         && text.len() > 2
-        && (text.ends_with(&flag[1..]) && text.len() <= 6 && text[1..].chars().all(|c| c.is_ascii_alphanumeric()) || joined_code(text, flag))
+        && (text.ends_with(&flag[1..])
+            && text.len() <= 6
+            && text[1..].chars().all(|c| c.is_ascii_alphanumeric())
+            || joined_code(text, flag))
 }
 
 /// `-c'code'` without a space.
 fn joined_code(text: &str, flag: &str) -> bool {
-    text.starts_with(flag) && text.len() > flag.len() && text[flag.len()..].contains(['(', '\'', '"', ' ', '`', ';', '.'])
+    text.starts_with(flag)
+        && text.len() > flag.len()
+        && text[flag.len()..].contains(['(', '\'', '"', ' ', '`', ';', '.'])
 }

@@ -1,6 +1,10 @@
 //! The judgement of a whole command line.
 
-use cofferdam_shell_syntax::{Doubt, Shell, SimpleCommand, Surroundings, Watch, Word, misleading};
+use std::borrow::Cow;
+
+use cofferdam_shell_syntax::{
+    Doubt, RedirectKind, Shell, SimpleCommand, Surroundings, Watch, Word, misleading,
+};
 
 use crate::call::Call;
 use crate::{Category, Context, Decision, Finding, Severity, Verdict};
@@ -20,13 +24,18 @@ pub fn judge_bytes(command: &[u8], context: &Context) -> Verdict {
 
 /// Judges a command line for a place where it would run.
 pub fn judge(command: &str, context: &Context) -> Verdict {
-    judge_calls(command, context).0
+    judge_with(command, context, None).0
 }
 
 /// The judgement, and every call that it is about, with the wrappers in front of it taken off.
 pub(crate) fn judge_calls(command: &str, context: &Context) -> (Verdict, Vec<Call>) {
+    let (verdict, calls) = judge_with(command, context, Some(Vec::new()));
+    (verdict, calls.unwrap_or_default())
+}
+
+fn judge_with(command: &str, context: &Context, calls: Option<Vec<Call>>) -> (Verdict, Option<Vec<Call>>) {
     if command.len() > LONGEST {
-        return (Verdict::of(vec![not_understood("it is too long to be read", "")]), Vec::new());
+        return (Verdict::of(vec![not_understood("it is too long to be read", "")]), calls);
     }
     let surroundings = Surroundings {
         home: context.home.clone(),
@@ -34,7 +43,7 @@ pub(crate) fn judge_calls(command: &str, context: &Context) -> (Verdict, Vec<Cal
         user: context.user.clone(),
     };
     let mut shell = Shell::new(surroundings);
-    let mut judge = Judge { context, findings: Vec::new(), calls: Vec::new(), depth: 0 };
+    let mut judge = Judge { context, findings: Vec::new(), calls, depth: 0, unpacked: false };
     shell.run_text(command, &mut judge);
     shell.run_uncalled(&mut judge);
     judge.text(command);
@@ -77,19 +86,31 @@ impl Report {
 pub(crate) struct Judge<'a> {
     pub context: &'a Context,
     pub findings: Vec<Finding>,
-    /// Every call that was looked at, in the order of looking.
-    pub calls: Vec<Call>,
+    /// Every call that was looked at, in the order of looking, where somebody wants to know.
+    pub calls: Option<Vec<Call>>,
     pub depth: usize,
+    /// Whether an archive from the network has been unpacked by this text.
+    pub unpacked: bool,
 }
 
 impl Watch for Judge<'_> {
     fn command(&mut self, shell: &mut Shell, index: usize) {
-        let command = shell.commands()[index].clone();
+        let command = &shell.commands()[index];
+        // Most commands open nothing and set nothing; they are copied only once, as the call to judge.
+        if command.redirects.is_empty() && command.assignments.is_empty() {
+            if !command.argv.is_empty() {
+                let call = Call::of(command);
+                self.inspect(shell, &call);
+            }
+            return;
+        }
+        let command = command.clone();
         self.redirects(&command);
         self.assignments(shell, &command);
         if !command.argv.is_empty() {
             self.inspect(shell, &Call::of(&command));
         }
+        self.dumped(&command);
         self.emptied(&command);
     }
 }
@@ -122,9 +143,22 @@ impl Judge<'_> {
 
     fn inspect_inner(&mut self, shell: &mut Shell, call: &Call) {
         let Some(call) = self.named(shell, call) else { return };
-        let call = &call;
+        let call = call.as_ref();
+        if call.argv[0].text().starts_with("BASH_FUNC_") {
+            self.report(
+                &Report::ask(
+                    "exported-function",
+                    Category::HiddenExecution,
+                    "It smuggles a function into every shell that is started.",
+                ),
+                call.line(),
+            );
+        }
         let Some(program) = call.program().map(str::to_owned) else { return };
-        self.calls.push(call.clone());
+        if let Some(calls) = &mut self.calls {
+            calls.push(call.clone());
+        }
+        self.service_script(call);
         self.rules(shell, &program, call);
         self.own_commands(&program, call);
         if self.peel(shell, &program, call) {
@@ -134,24 +168,28 @@ impl Judge<'_> {
         self.written_script(shell, call);
         self.deletions(shell, &program, call);
         self.writes(shell, &program, call);
-        self.accounts(&program, call);
+        self.accounts(shell, &program, call);
         self.transfers(shell, &program, call);
         self.databases(shell, &program, call);
         self.reads(shell, &program, call);
     }
 
     /// The call with a command word that is known, or a finding that it is not.
-    fn named(&mut self, shell: &mut Shell, call: &Call) -> Option<Call> {
+    fn named<'c>(&mut self, shell: &Shell, call: &'c Call) -> Option<Cow<'c, Call>> {
         let word = call.argv.first()?;
         if word.is_glob() && word.text().contains(['*', '?', '[']) && !matches!(word.text(), "[" | "[[") {
             self.report(
-                &Report::ask("pattern-as-command", Category::HiddenExecution, "The program to run is given as a pattern of file names."),
+                &Report::ask(
+                    "pattern-as-command",
+                    Category::HiddenExecution,
+                    "The program to run is given as a pattern of file names.",
+                ),
                 call.line(),
             );
             return None;
         }
         if call.program().is_some() {
-            return Some(call.clone());
+            return Some(Cow::Borrowed(call));
         }
         if word.is_empty() {
             return None;
@@ -159,7 +197,7 @@ impl Judge<'_> {
         if let Some(program) = conventional(word) {
             let mut argv = call.argv.clone();
             argv[0] = Word::known(program);
-            return Some(call.with_argv(argv));
+            return Some(Cow::Owned(call.with_argv(argv)));
         }
         self.unknown_command(shell, call);
         // A variable that is not set leaves nothing behind: `r${x}m` may well be `rm`.
@@ -169,7 +207,7 @@ impl Judge<'_> {
         }
         let mut argv = call.argv.clone();
         argv[0] = Word::known(known);
-        Some(call.with_argv(argv))
+        Some(Cow::Owned(call.with_argv(argv)))
     }
 
     fn text(&mut self, command: &str) {
@@ -190,7 +228,11 @@ impl Judge<'_> {
     fn doubt(&mut self, doubt: &Doubt) {
         if *doubt == Doubt::SelfReplication {
             self.report(
-                &Report::deny("fork-bomb", Category::SystemControl, "A function starts copies of itself without end."),
+                &Report::deny(
+                    "fork-bomb",
+                    Category::SystemControl,
+                    "A function starts copies of itself without end.",
+                ),
                 "",
             );
             return;
@@ -198,11 +240,39 @@ impl Judge<'_> {
         self.findings.push(not_understood(&doubt.to_string(), ""));
     }
 
+    /// The whole environment kept in a file.
+    fn dumped(&mut self, command: &SimpleCommand) {
+        let words: Vec<&str> = command.argv.iter().map(Word::text).collect();
+        let all = matches!(
+            words.as_slice(),
+            ["env" | "printenv"] | ["export" | "declare", "-p" | "-x" | "-xp"] | ["set"]
+        );
+        let kept = command.redirects.iter().any(|redirect| {
+            matches!(redirect.kind, RedirectKind::Write | RedirectKind::Append)
+                && redirect.target.text() != "/dev/null"
+        });
+        if all && kept {
+            self.report(
+                &Report::ask(
+                    "dump-environment",
+                    Category::Credentials,
+                    "It keeps the whole environment, secrets included, in a file.",
+                ),
+                words.join(" "),
+            );
+        }
+    }
+
     /// A command that only empties a file: `> notes.md`.
     fn emptied(&mut self, command: &SimpleCommand) {
         let printing = command.argv.first().is_some_and(|word| !matches!(word.text(), ":" | "true"))
-            && !(command.argv.len() == 2 && command.argv[1].text() == "/dev/null");
-        if printing || !command.assignments.is_empty() || command.redirects.is_empty() || command.written.is_empty() {
+            && !(command.argv.len() == 2 && command.argv[1].text() == "/dev/null")
+            && !(command.argv[0].text() == "echo" && command.argv[1..].iter().all(Word::is_empty));
+        if printing
+            || !command.assignments.is_empty()
+            || command.redirects.is_empty()
+            || command.written.is_empty()
+        {
             return;
         }
         self.truncations(command);

@@ -21,6 +21,17 @@ impl Judge<'_> {
             }
             "xargs" | "gxargs" => return self.xargs(shell, call),
             "parallel" => return self.parallel(shell, call),
+            "cmd" => {
+                let rest = call.arguments();
+                if let Some(at) =
+                    rest.iter().position(|word| matches!(word.text(), "/c" | "/C" | "/k" | "/K"))
+                {
+                    let text = rest[at + 1..].iter().map(Word::text).collect::<Vec<_>>().join(" ");
+                    let words = text.split_whitespace().map(Word::known).collect();
+                    self.inspect(shell, &call.with_argv(words));
+                }
+                return true;
+            }
             "busybox" | "toybox" => {
                 if call.argv.len() > 1 && !call.argv[1].text().starts_with('-') {
                     self.inspect(shell, &call.with_argv(call.argv[1..].to_vec()));
@@ -36,7 +47,8 @@ impl Judge<'_> {
         }
         let words: Vec<&str> = call.texts().filter(|text| !text.starts_with('-')).collect();
         let wrapper = WRAPPER_INDEX.find(program).map(|at| &WRAPPERS[at]).find(|wrapper| {
-            wrapper.sub.is_empty() || wrapper.sub.iter().zip(&words).filter(|(a, b)| **a == **b).count() == wrapper.sub.len()
+            wrapper.sub.is_empty()
+                || wrapper.sub.iter().zip(&words).filter(|(a, b)| **a == **b).count() == wrapper.sub.len()
         });
         match wrapper {
             Some(wrapper) => {
@@ -66,14 +78,25 @@ impl Judge<'_> {
                     break;
                 }
             } else if let Some(option) = wrapper.text_options.iter().find(|option| {
-                text == **option || (option.len() > 2 && text.starts_with(*option)) || (option.len() == 2 && !text.starts_with("--") && text.starts_with('-') && text.ends_with(&option[1..]) && text.len() < 6 && text.len() > 1)
+                text == **option
+                    || (option.len() > 2 && text.starts_with(*option))
+                    || (option.len() == 2
+                        && !text.starts_with("--")
+                        && text.starts_with('-')
+                        && text.ends_with(&option[1..])
+                        && text.len() < 6
+                        && text.len() > 1)
             }) {
                 let joined = if text.len() > option.len() && option.len() > 2 {
                     Some(first.with_text(text[option.len()..].trim_start_matches('=')))
                 } else {
                     more.first().cloned()
                 };
-                rest = if text.len() > option.len() && option.len() > 2 { more } else { more.get(1..).unwrap_or_default() };
+                rest = if text.len() > option.len() && option.len() > 2 {
+                    more
+                } else {
+                    more.get(1..).unwrap_or_default()
+                };
                 if let Some(joined) = joined {
                     self.script(shell, &joined, &[], &outer);
                     seen_text = true;
@@ -82,7 +105,9 @@ impl Judge<'_> {
                 rest = more.get(1..).unwrap_or_default();
             } else if text.starts_with('-') && text.len() > 1 {
                 rest = more;
-            } else if wrapper.assigns && is_assignment(text) {
+            } else if wrapper.assigns
+                && (is_assignment(text) || text.starts_with("BASH_FUNC_") || text.contains("=() {"))
+            {
                 self.assignment_word(shell, first, call);
                 rest = more;
             } else if skip > 0 {
@@ -98,7 +123,8 @@ impl Judge<'_> {
             }
             return;
         }
-        if wrapper.text {
+        if wrapper.text && !(matches!(call.program(), Some("watch" | "viddy")) && call.has(&['x'], &["exec"]))
+        {
             let mut joined = Word::default();
             for (at, word) in rest.iter().enumerate() {
                 if at > 0 {
@@ -106,8 +132,16 @@ impl Judge<'_> {
                 }
                 joined.push(word);
             }
-            if wrapper.elsewhere && matches!(&outer.input, Input::Pipe { output, .. } if output.is_unknown()) {
-                self.report(&Report::ask("send-data", Category::Exfiltration, "It sends data of this machine to another one."), call.line());
+            if wrapper.elsewhere && matches!(&outer.input, Input::Pipe { output, .. } if output.is_unknown())
+            {
+                self.report(
+                    &Report::ask(
+                        "send-data",
+                        Category::Exfiltration,
+                        "It sends data of this machine to another one.",
+                    ),
+                    call.line(),
+                );
             }
             self.script(shell, &joined, &[], &outer);
         } else {
@@ -124,13 +158,19 @@ impl Judge<'_> {
         if text.is_unknown() && text.sources().iter().any(|source| matches!(source, Source::Commands(_))) {
             self.unknown_script(shell, text, call);
         }
-        shell.run_command_string(&text.text().to_owned(), positional, &call.input, self);
+        shell.run_command_string(text.text(), positional, &call.input, self);
     }
 
     fn find(&mut self, shell: &mut Shell, call: &Call) {
         let arguments = call.arguments();
-        let expression = arguments.iter().position(|word| word.text().starts_with(['-', '(', '!']) && !matches!(word.text(), "-L" | "-H" | "-P")).unwrap_or(arguments.len());
-        let roots: Vec<Word> = arguments[..expression].iter().filter(|word| !word.text().starts_with('-')).cloned().collect();
+        let expression = arguments
+            .iter()
+            .position(|word| {
+                word.text().starts_with(['-', '(', '!']) && !matches!(word.text(), "-L" | "-H" | "-P")
+            })
+            .unwrap_or(arguments.len());
+        let roots: Vec<Word> =
+            arguments[..expression].iter().filter(|word| !word.text().starts_with('-')).cloned().collect();
         let roots = if roots.is_empty() { vec![Word::known(".")] } else { roots };
         let found = found_by(&roots, &arguments[expression..]);
         let mut at = expression;
@@ -166,13 +206,23 @@ impl Judge<'_> {
 
     fn fd(&mut self, shell: &mut Shell, call: &Call) {
         let arguments = call.arguments();
-        let Some(at) = arguments.iter().position(|word| matches!(word.text(), "-x" | "-X" | "--exec" | "--exec-batch")) else { return };
+        let Some(at) =
+            arguments.iter().position(|word| matches!(word.text(), "-x" | "-X" | "--exec" | "--exec-batch"))
+        else {
+            return;
+        };
         let pattern = arguments[..at].iter().find(|word| !word.text().starts_with('-'));
         let found = match pattern {
-            Some(pattern) => Word::known(format!("./any/{}", pattern.text().trim_start_matches('^').trim_end_matches('$'))),
+            Some(pattern) => {
+                Word::known(format!("./any/{}", pattern.text().trim_start_matches('^').trim_end_matches('$')))
+            }
             None => Word::known("."),
         };
-        let mut argv: Vec<Word> = arguments[at + 1..].iter().take_while(|word| word.text() != ";").map(|part| placed(part, &found)).collect();
+        let mut argv: Vec<Word> = arguments[at + 1..]
+            .iter()
+            .take_while(|word| word.text() != ";")
+            .map(|part| placed(part, &found))
+            .collect();
         if !arguments[at + 1..].iter().any(|word| word.text().contains('{')) {
             argv.push(found);
         }
@@ -189,7 +239,8 @@ impl Judge<'_> {
                     replace = Some(more.first().map_or("{}", Word::text).to_owned());
                     rest = more.get(1..).unwrap_or_default();
                 }
-                "-n" | "-P" | "-L" | "-s" | "-d" | "-E" | "-a" | "--max-args" | "--max-procs" | "--delimiter" | "--arg-file" | "--max-lines" => {
+                "-n" | "-P" | "-L" | "-s" | "-d" | "-E" | "-a" | "--max-args" | "--max-procs"
+                | "--delimiter" | "--arg-file" | "--max-lines" => {
                     rest = more.get(1..).unwrap_or_default();
                 }
                 _ if text.starts_with("-I") => {
@@ -223,20 +274,48 @@ impl Judge<'_> {
         if let Some(text) = input.text()
             && let Some(known) = text.as_known()
         {
-            return known.split(|c: char| c.is_whitespace() || c == '\0').filter(|part| !part.is_empty()).take(16).map(|part| text.with_text(part)).collect();
+            return known
+                .split(|c: char| c.is_whitespace() || c == '\0')
+                .filter(|part| !part.is_empty())
+                .take(16)
+                .map(|part| text.with_text(part))
+                .collect();
         }
         let Input::Pipe { from, .. } = input else { return vec![Word::unknown(None)] };
-        let upstream: Vec<_> = shell.commands()[from.clone()].iter().filter(|command| !command.argv.is_empty()).collect();
+        let upstream: Vec<_> =
+            shell.commands()[from.clone()].iter().filter(|command| !command.argv.is_empty()).collect();
+        let secret = upstream
+            .iter()
+            .flat_map(|command| &command.argv[1..])
+            .find(|word| crate::place::is_secret(word.text()));
+        if let Some(secret) = secret {
+            return vec![secret.clone()];
+        }
         let finder = upstream.iter().find_map(|command| {
             let name = command.argv[0].text().rsplit('/').next().unwrap_or_default();
             let arguments = &command.argv[1..];
             match name {
                 "find" => {
-                    let expression = arguments.iter().position(|word| word.text().starts_with(['-', '(', '!'])).unwrap_or(arguments.len());
-                    let roots = if expression == 0 { vec![Word::known(".")] } else { arguments[..expression].to_vec() };
+                    let expression = arguments
+                        .iter()
+                        .position(|word| word.text().starts_with(['-', '(', '!']))
+                        .unwrap_or(arguments.len());
+                    let roots = if expression == 0 {
+                        vec![Word::known(".")]
+                    } else {
+                        arguments[..expression].to_vec()
+                    };
                     Some(found_by(&roots, &arguments[expression..]))
                 }
-                "fd" | "fdfind" => arguments.iter().find(|word| !word.text().starts_with('-')).map(|word| vec![Word::known(format!("./any/{}", word.text()))]),
+                "ls" => {
+                    let named: Vec<Word> =
+                        arguments.iter().filter(|word| !word.text().starts_with('-')).cloned().collect();
+                    (!named.is_empty()).then_some(named)
+                }
+                "fd" | "fdfind" => arguments
+                    .iter()
+                    .find(|word| !word.text().starts_with('-'))
+                    .map(|word| vec![Word::known(format!("./any/{}", word.text()))]),
                 _ => None,
             }
         });
@@ -245,7 +324,8 @@ impl Judge<'_> {
 
     fn parallel(&mut self, shell: &mut Shell, call: &Call) -> bool {
         let arguments = call.arguments();
-        let split = arguments.iter().position(|word| word.text().starts_with(":::")).unwrap_or(arguments.len());
+        let split =
+            arguments.iter().position(|word| word.text().starts_with(":::")).unwrap_or(arguments.len());
         let mut command: Vec<Word> = Vec::new();
         let mut skip = false;
         for word in &arguments[..split] {
@@ -289,7 +369,11 @@ impl Judge<'_> {
         let report = if network {
             Report::ask("remote-command", Category::RemoteCode, "The program to run comes from the network.")
         } else {
-            Report::ask("unknown-command", Category::NotUnderstood, "Which program this runs is not known before it runs.")
+            Report::ask(
+                "unknown-command",
+                Category::NotUnderstood,
+                "Which program this runs is not known before it runs.",
+            )
         };
         self.report(&report, call.line());
     }
@@ -297,7 +381,9 @@ impl Judge<'_> {
 
 fn is_assignment(text: &str) -> bool {
     text.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !name.starts_with(|c: char| c.is_ascii_digit())
+        !name.is_empty()
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+            && !name.starts_with(|c: char| c.is_ascii_digit())
     })
 }
 
@@ -306,7 +392,11 @@ fn placed(part: &Word, found: &Word) -> Word {
 }
 
 fn part_replaced(part: &Word, mark: &str, found: &Word) -> Word {
-    if part.text().contains(mark) { found.with_text(part.text().replace(mark, found.text())) } else { part.clone() }
+    if part.text().contains(mark) {
+        found.with_text(part.text().replace(mark, found.text()))
+    } else {
+        part.clone()
+    }
 }
 
 /// What a `find` finds, as paths to judge: the roots themselves when nothing narrows it down, otherwise names
@@ -317,25 +407,32 @@ fn found_by(roots: &[Word], expression: &[Word]) -> Vec<Word> {
     for (at, word) in expression.iter().enumerate() {
         let value = expression.get(at + 1).map_or("", Word::text);
         match word.text() {
-            "-name" | "-iname" | "-path" | "-wholename" | "-ipath" | "-regex" | "-iregex" if !value.chars().all(|c| "*.?/".contains(c)) => {
+            "-name" | "-iname" | "-path" | "-wholename" | "-ipath" | "-regex" | "-iregex"
+                if !value.chars().all(|c| "*.?/".contains(c)) =>
+            {
                 let negated = at > 0 && matches!(expression[at - 1].text(), "!" | "-not");
                 if negated {
                     narrowed = false;
                 } else if pattern.is_none() {
-                    pattern = Some(value.trim_start_matches(['*', '.', '/']).trim_end_matches("/*").to_owned());
+                    pattern =
+                        Some(value.trim_start_matches(['*', '.', '/']).trim_end_matches("/*").to_owned());
                     if value.starts_with("*.") || value.starts_with('.') {
                         pattern = Some(value.to_owned());
                     }
                 }
             }
-            "-empty" | "-mtime" | "-atime" | "-ctime" | "-mmin" | "-amin" | "-newer" | "-size" | "-xtype" => narrowed = true,
+            "-empty" | "-mtime" | "-atime" | "-ctime" | "-mmin" | "-amin" | "-newer" | "-size" | "-xtype" => {
+                narrowed = true;
+            }
             _ => {}
         }
     }
     roots
         .iter()
         .map(|root| match (&pattern, narrowed) {
-            (Some(pattern), _) => root.with_text(format!("{}/any/{pattern}", root.text().trim_end_matches('/'))),
+            (Some(pattern), _) => {
+                root.with_text(format!("{}/any/{pattern}", root.text().trim_end_matches('/')))
+            }
             (None, true) => root.with_text(format!("{}/any/old.tmp", root.text().trim_end_matches('/'))),
             (None, false) => root.clone(),
         })

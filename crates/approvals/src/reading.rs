@@ -7,23 +7,127 @@ use crate::call::Call;
 use crate::judge::{Judge, Report};
 use crate::place;
 
-const SECRET: Report = Report::ask("read-secret", Credentials, "It reads a file that holds keys, passwords or a private history.");
+const SECRET: Report = Report::ask(
+    "read-secret",
+    Credentials,
+    "It reads a file that holds keys, passwords or a private history.",
+);
 /// Programs that look at a file from the outside, or that use a key for what it is for.
 const OUTSIDE: &[&str] = &[
-    "ls", "stat", "test", "[", "[[", "file", "du", "wc", "chmod", "chown", "mkdir", "touch", "basename", "dirname", "realpath", "readlink", "ssh", "ssh-add", "ssh-keygen", "ssh-copy-id", "sftp",
-    "echo", "printf", "git", "rm", "cd", "which", "exa", "eza", "tree", "export", "unset", "mktemp", "sha256sum", "md5sum", "shasum", "sha1sum", "b2sum", "cksum", "lsattr", "getfacl", "namei", "true", "false", "shred", "nano", "vim", "vi", "code", "kubectl", "helm",
-    "mosh", "certbot", "nginx", "docker", "docker-compose", "podman", "chgrp", "pushd", "fd", "locate", "rmdir", "find", "mkcert", "alias", "grep-none", "npm", "yarn", "pnpm", "terraform", "ansible-playbook", "ansible", "dotenv", "doppler", "sops", "cargo", "make", "node", "pytest", "openssl", "keytool", "gpg", "age-keygen", "exiftool",
+    "ls",
+    "stat",
+    "test",
+    "[",
+    "[[",
+    "file",
+    "du",
+    "wc",
+    "chmod",
+    "chown",
+    "mkdir",
+    "touch",
+    "basename",
+    "dirname",
+    "realpath",
+    "readlink",
+    "ssh",
+    "ssh-add",
+    "ssh-keygen",
+    "ssh-copy-id",
+    "sftp",
+    "source",
+    ".",
+    "echo",
+    "printf",
+    "git",
+    "rm",
+    "cd",
+    "which",
+    "exa",
+    "eza",
+    "tree",
+    "export",
+    "unset",
+    "mktemp",
+    "sha256sum",
+    "md5sum",
+    "shasum",
+    "sha1sum",
+    "b2sum",
+    "cksum",
+    "lsattr",
+    "getfacl",
+    "namei",
+    "true",
+    "false",
+    "shred",
+    "nano",
+    "vim",
+    "vi",
+    "code",
+    "kubectl",
+    "helm",
+    "mosh",
+    "certbot",
+    "nginx",
+    "docker",
+    "docker-compose",
+    "podman",
+    "chgrp",
+    "pushd",
+    "fd",
+    "locate",
+    "rmdir",
+    "find",
+    "mkcert",
+    "alias",
+    "grep-none",
+    "npm",
+    "yarn",
+    "pnpm",
+    "terraform",
+    "ansible-playbook",
+    "ansible",
+    "dotenv",
+    "doppler",
+    "sops",
+    "cargo",
+    "make",
+    "node",
+    "pytest",
+    "keytool",
+    "gpg",
+    "age-keygen",
+    "exiftool",
 ];
 
-fn is_secret_name(name: &str) -> bool {
+pub(crate) fn is_secret_name(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
-    let public = ["PUBLIC", "KEYBOARD", "KEYMAP", "TOKENIZER", "TOKENIZERS_PARALLELISM", "KEYWORDS", "AUTHOR"];
+    let public =
+        ["PUBLIC", "KEYBOARD", "KEYMAP", "TOKENIZER", "TOKENIZERS_PARALLELISM", "KEYWORDS", "AUTHOR"];
     if public.iter().any(|word| upper.contains(word)) || name != upper {
         return false;
     }
-    ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "APIKEY", "PRIVATE_KEY", "ACCESS_KEY", "CREDENTIAL", "DATABASE_URL", "DSN", "WEBHOOK", "_PAT", "AUTH", "_KEY", "_PASS"]
-        .iter()
-        .any(|word| upper.contains(word))
+    [
+        "TOKEN",
+        "SECRET",
+        "PASSWORD",
+        "PASSWD",
+        "API_KEY",
+        "APIKEY",
+        "PRIVATE_KEY",
+        "ACCESS_KEY",
+        "CREDENTIAL",
+        "DATABASE_URL",
+        "DSN",
+        "WEBHOOK",
+        "_PAT",
+        "AUTH",
+        "_KEY",
+        "_PASS",
+    ]
+    .iter()
+    .any(|word| upper.contains(word))
         || upper == "PGPASSWORD"
 }
 
@@ -40,11 +144,25 @@ impl Judge<'_> {
         }
         match program {
             "echo" | "printf" | "printenv" | "export" | "declare" | "set" | "cat" => {
-                let printed = call.arguments().iter().any(|word| {
-                    secret_variable(word) || (program == "printenv" && is_secret_name(word.text()))
-                });
+                let printed = (program == "cat" && call.input.text().is_some_and(secret_variable))
+                    || call.arguments().iter().any(|word| {
+                        secret_variable(word) || (program == "printenv" && is_secret_name(word.text()))
+                    });
                 if printed && program != "export" && program != "declare" {
-                    self.report(&Report::ask("print-secret", Credentials, "It prints a secret from the environment."), call.line());
+                    self.report(
+                        &Report::ask("print-secret", Credentials, "It prints a secret from the environment."),
+                        call.line(),
+                    );
+                }
+            }
+            "git"
+                if call.operands().next().is_some_and(|word| {
+                    matches!(word.text(), "show" | "cat-file" | "diff" | "log" | "blame")
+                }) =>
+            {
+                for word in call.operands().skip(1) {
+                    let path = word.text().rsplit(':').next().unwrap_or_default();
+                    self.secret_text(path, call);
                 }
             }
             "grep" | "egrep" | "rg" | "ag" | "fgrep" | "awk" | "sed" => self.searched(shell, program, call),
@@ -53,40 +171,154 @@ impl Judge<'_> {
     }
 
     fn policy_operands(&mut self, program: &str, call: &Call) {
-        let harmless = matches!(program, "ls" | "cat" | "head" | "tail" | "grep" | "rg" | "stat" | "less" | "more" | "wc" | "diff" | "file" | "find" | "test" | "[" | "echo" | "printf" | "git" | "jq" | "bat" | "cd" | "tree" | "cp" | "ln" | "tee" | "touch" | "sort" | "awk" | "cut" | "md5sum" | "sha256sum" | "mkdir" | "code" | "python3" | "python" | "node" | "realpath" | "basename" | "dirname" | "export" | "yq" | "source" | "." | "nl" | "curl" | "wget" | "prettier" | "markdownlint" | "claude" | "codex" | "gemini" | "sed" | "cofferdam");
+        let harmless = matches!(
+            program,
+            "ls" | "cat"
+                | "head"
+                | "tail"
+                | "grep"
+                | "rg"
+                | "stat"
+                | "less"
+                | "more"
+                | "wc"
+                | "diff"
+                | "file"
+                | "find"
+                | "test"
+                | "["
+                | "echo"
+                | "printf"
+                | "git"
+                | "jq"
+                | "bat"
+                | "cd"
+                | "tree"
+                | "cp"
+                | "ln"
+                | "tee"
+                | "touch"
+                | "sort"
+                | "awk"
+                | "cut"
+                | "md5sum"
+                | "sha256sum"
+                | "mkdir"
+                | "code"
+                | "python3"
+                | "python"
+                | "node"
+                | "realpath"
+                | "basename"
+                | "dirname"
+                | "export"
+                | "yq"
+                | "source"
+                | "."
+                | "nl"
+                | "curl"
+                | "wget"
+                | "prettier"
+                | "markdownlint"
+                | "claude"
+                | "codex"
+                | "gemini"
+                | "sed"
+                | "cofferdam"
+        );
         if harmless {
             return;
         }
         for word in call.operands() {
             let path = call.path(word, self.context);
             if place::is_own_policy(&path.text) {
-                self.report(&Report::deny("own-policy-file", OwnPolicy, "This touches the rules that this session works under."), call.line());
-            } else if place::is_agent_policy(&path.text) && matches!(program, "rm" | "mv" | "unlink" | "shred" | "truncate" | "chmod" | "chown" | "rmdir" | "ed" | "patch" | "rsync" | "install" | "chattr" | "dd" | "sponge") {
-                self.report(&Report::ask("agent-policy-file", OwnPolicy, "It changes what an agent is told or allowed to do."), call.line());
+                self.report(
+                    &Report::deny(
+                        "own-policy-file",
+                        OwnPolicy,
+                        "This touches the rules that this session works under.",
+                    ),
+                    call.line(),
+                );
+            } else if place::is_agent_policy(&path.text)
+                && matches!(
+                    program,
+                    "rm" | "mv"
+                        | "unlink"
+                        | "shred"
+                        | "truncate"
+                        | "chmod"
+                        | "chown"
+                        | "rmdir"
+                        | "ed"
+                        | "patch"
+                        | "rsync"
+                        | "install"
+                        | "chattr"
+                        | "dd"
+                        | "sponge"
+                )
+            {
+                self.report(
+                    &Report::ask(
+                        "agent-policy-file",
+                        OwnPolicy,
+                        "It changes what an agent is told or allowed to do.",
+                    ),
+                    call.line(),
+                );
             }
         }
     }
 
     fn secret_operands(&mut self, program: &str, call: &Call) {
-        let pattern_first = matches!(program, "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" | "awk" | "sed" | "jq" | "gawk");
+        if program == "chmod" || program == "mkdir" {
+            return;
+        }
+        let pattern_first = matches!(
+            program,
+            "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" | "awk" | "sed" | "jq" | "gawk"
+        );
         let mut operands = call.operands().collect::<Vec<_>>();
         if pattern_first && !operands.is_empty() && call.value(&["-e", "--regexp", "-f"]).is_none() {
             operands.remove(0);
         }
         let inverted = matches!(program, "cp" | "mv" | "install" | "ln") && operands.len() == 2;
-        for word in operands.iter().take(if inverted { 1 } else { usize::MAX }) {
-            if inverted && operands[0].text().contains("example") || word.text().contains("://") && !word.text().starts_with("file://") {
+        // Certificates are public; keys in files of the same kind are not, and only these commands show them.
+        let certificate = program == "openssl"
+            && !call.has_word(&["enc", "base64", "rsa", "ec", "pkey", "pkcs8", "pkcs12"]);
+        for word in operands
+            .iter()
+            .filter(|word| !(certificate && word.text().ends_with(".pem")))
+            .take(if inverted { 1 } else { usize::MAX })
+        {
+            if inverted && operands[0].text().contains("example")
+                || word.text().contains("://") && !word.text().starts_with("file://")
+            {
                 continue;
             }
             self.secret_word(word, call);
         }
         for word in call.arguments() {
             let text = word.text();
-            if let Some((_, path)) = text.split_once("=@").or_else(|| text.split_once("@").filter(|(before, _)| before.is_empty())) {
+            if let Some((_, path)) =
+                text.split_once("=@").or_else(|| text.split_once("@").filter(|(before, _)| before.is_empty()))
+            {
                 self.secret_text(path, call);
             }
             if let Some((option, path)) = text.split_once('=').filter(|(option, _)| option.starts_with("--"))
-                && !matches!(option, "--env-file" | "--exclude" | "--cert" | "--key" | "--cacert" | "--identity" | "--exclude-from" | "--include" | "--from-file")
+                && !matches!(
+                    option,
+                    "--env-file"
+                        | "--exclude"
+                        | "--cert"
+                        | "--key"
+                        | "--cacert"
+                        | "--identity"
+                        | "--exclude-from"
+                        | "--include"
+                        | "--from-file"
+                )
             {
                 self.secret_text(path, call);
             }
@@ -94,12 +326,16 @@ impl Judge<'_> {
     }
 
     pub(crate) fn secret_word(&mut self, word: &Word, call: &Call) {
-        self.secret_text(&word.text().to_owned(), call);
+        self.secret_text(word.text(), call);
     }
 
     pub(crate) fn secret_text(&mut self, text: &str, call: &Call) {
         let expanded = text.strip_prefix("~/").map(|rest| format!("{}/{rest}", self.context.home));
-        let path = place::Path::of_text(expanded.as_deref().unwrap_or(text), call.directory.as_deref(), self.context);
+        let path = place::Path::of_text(
+            expanded.as_deref().unwrap_or(text),
+            call.directory.as_deref(),
+            self.context,
+        );
         let path = if path.place == place::Place::Unknown { text } else { &path.text };
         if place::is_secret(path) {
             self.report(&SECRET, call.line());
@@ -108,25 +344,57 @@ impl Judge<'_> {
 
     /// Looking for secrets in what another command prints, or in every file there is.
     fn searched(&mut self, shell: &Shell, program: &str, call: &Call) {
-        let words = ["password", "passwd", "secret", "token", "api_key", "apikey", "api-key", "private_key", "private key", "credential", "aws_", "akia", "begin rsa", "begin openssh", "_key"];
+        let mut words = vec![
+            "password",
+            "passwd",
+            "secret",
+            "token",
+            "api_key",
+            "apikey",
+            "api-key",
+            "private_key",
+            "private key",
+            "credential",
+            "aws_",
+            "akia",
+            "begin rsa",
+            "begin openssh",
+            "_key",
+        ];
         let pattern: String = call.texts().collect::<Vec<_>>().join(" ").to_lowercase();
+        if matches!(&call.input, Input::Pipe { .. }) {
+            words.extend(["key", "pass"]);
+        }
         if !words.iter().any(|word| pattern.contains(word)) {
             return;
         }
         let from_environment = match &call.input {
-            Input::Pipe { from, .. } => shell.commands()[from.clone()].iter().filter_map(|command| command.argv.first()).any(|word| {
-                matches!(word.text(), "env" | "printenv" | "set" | "export" | "declare" | "history" | "ps" | "compgen" | "typeset")
+            Input::Pipe { from, .. } => shell.commands()[from.clone()].iter().any(|command| {
+                command.argv.first().is_some_and(|word| {
+                    matches!(
+                        word.text(),
+                        "env" | "printenv" | "set" | "export" | "declare" | "history" | "compgen" | "typeset"
+                    )
+                }) || command.argv.len() > 2
+                    && command.argv.iter().any(|word| matches!(word.text(), "env" | "printenv" | "inspect"))
             }),
             _ => false,
         };
         let everywhere = matches!(program, "grep" | "rg" | "egrep" | "ag")
             && call.operands().skip(1).any(|word| {
                 let path = call.path(word, self.context);
-                matches!(path.place, place::Place::Root | place::Place::Home | place::Place::SystemTop | place::Place::HomeTop) || path.text.starts_with("/proc") || path.text.starts_with("/etc")
+                matches!(
+                    path.place,
+                    place::Place::Root | place::Place::Home | place::Place::SystemTop | place::Place::HomeTop
+                ) || path.text.starts_with("/proc")
+                    || path.text.starts_with("/etc")
             })
             && (call.has(&['r', 'R'], &["recursive"]) || program == "rg" || program == "ag");
         if from_environment || everywhere {
-            self.report(&Report::ask("search-secrets", Credentials, "It looks for passwords and keys."), call.line());
+            self.report(
+                &Report::ask("search-secrets", Credentials, "It looks for passwords and keys."),
+                call.line(),
+            );
         }
     }
 }

@@ -95,7 +95,8 @@ impl Index {
             Ok(at) => self.exact[at].1,
             Err(_) => &[],
         };
-        let patterns = self.patterns.iter().filter(move |(pattern, _)| fits(pattern, name)).map(|(_, at)| *at);
+        let patterns =
+            self.patterns.iter().filter(move |(pattern, _)| fits(pattern, name)).map(|(_, at)| *at);
         exact.iter().copied().chain(patterns)
     }
 }

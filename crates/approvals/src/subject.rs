@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use cofferdam_policy::document::{ScriptDigest, SessionKind};
-use cofferdam_shell_syntax::{Surroundings, parse};
+use cofferdam_shell_syntax::{Surroundings, Word, parse};
 use rustix::fs::{Mode, OFlags};
 use sha2::{Digest as _, Sha256};
 
@@ -108,7 +108,7 @@ pub struct Subject {
 impl Subject {
     pub(crate) fn new(command: &str, context: &SessionContext, calls: &[Call]) -> Self {
         let scripts = scripts(calls, &context.place.directory);
-        let known = calls.iter().all(|call| call.argv.iter().all(|word| !word.is_unknown()));
+        let known = is_known(command, &context.place, calls);
         Self::with(command, &context.place, context.kind, scripts, known)
     }
 
@@ -199,6 +199,24 @@ impl Subject {
     }
 }
 
+/// Whether everything that will run, and where it reads and writes, is known before it runs.
+fn is_known(command: &str, place: &Context, calls: &[Call]) -> bool {
+    let parsed = parse(command, surroundings(place));
+    let known = |word: &Word| !word.is_unknown();
+    parsed.doubts.is_empty()
+        && calls.iter().all(|call| call.argv.iter().all(known))
+        && parsed.commands.iter().all(|simple| {
+            simple.argv.iter().all(known)
+                && simple.redirects.iter().all(|redirect| known(&redirect.target))
+                && simple.assignments.iter().all(|(_, value)| known(value))
+                && simple.directory.is_some()
+        })
+}
+
+fn surroundings(place: &Context) -> Surroundings {
+    Surroundings { home: place.home.clone(), directory: place.directory.clone(), user: place.user.clone() }
+}
+
 fn spelling(command: &str, place: &Context) -> Spelling {
     let text = || Spelling::Text(command.trim().to_owned());
     // Without any of these a text is words and quotes, and nothing else.
@@ -207,12 +225,7 @@ fn spelling(command: &str, place: &Context) -> Spelling {
     ]) {
         return text();
     }
-    let surroundings = Surroundings {
-        home: place.home.clone(),
-        directory: place.directory.clone(),
-        user: place.user.clone(),
-    };
-    let parsed = parse(command, surroundings);
+    let parsed = parse(command, surroundings(place));
     match parsed.commands.as_slice() {
         [only] if parsed.doubts.is_empty() => {
             let words: Option<Vec<String>> =

@@ -29,15 +29,68 @@ fn every_rule_finds_its_examples_and_not_the_others() {
 
 #[test]
 fn req_a05_the_floor_holds_in_every_spelling() {
-    for command in ["rm -rf /", "rm -rf ~", "sudo rm -rf /*", "mkfs.ext4 /dev/sda1", "dd if=/dev/zero of=/dev/sda", ":(){ :|:& };:", "reboot", "kill -9 -1"] {
+    for command in [
+        "rm -rf /",
+        "rm -rf ~",
+        "sudo rm -rf /*",
+        "mkfs.ext4 /dev/sda1",
+        "dd if=/dev/zero of=/dev/sda",
+        ":(){ :|:& };:",
+        "reboot",
+        "kill -9 -1",
+    ] {
         assert_eq!(decision(command), Decision::Deny, "{command}");
     }
 }
 
 #[test]
 fn req_a11_a_mention_is_not_an_act() {
-    for command in ["grep -r 'rm -rf /' .", "git commit -m 'never rm -rf /'", "echo 'mkfs.ext4 /dev/sda' > notes.md", "ls -la"] {
+    for command in [
+        "grep -r 'rm -rf /' .",
+        "git commit -m 'never rm -rf /'",
+        "echo 'mkfs.ext4 /dev/sda' > notes.md",
+        "ls -la",
+    ] {
         let verdict = judge(command, &context());
         assert_eq!(verdict.decision, Decision::Allow, "{command}: {verdict:?}");
+    }
+}
+
+#[test]
+fn what_is_too_much_is_asked_about() {
+    let texts = [
+        "(".repeat(10 << 20),
+        "$(".repeat(30_000),
+        "'".to_owned(),
+        format!("{} x", "{a,b}".repeat(5_000)),
+        format!("{}true", "sudo ".repeat(400)),
+        format!("{}true", "env ".repeat(400)),
+        "eval ".repeat(5_000),
+        "bash -c \"bash -c '".repeat(200),
+    ];
+    for text in texts {
+        assert_ne!(decision(&text), Decision::Allow, "{}", text.chars().take(30).collect::<String>());
+    }
+    assert_ne!(judge_bytes(b"ls \0", &context()).decision, Decision::Allow);
+}
+
+proptest::proptest! {
+    #[test]
+    fn program_text_never_panics(
+        program in proptest::sample::select(vec!["python3 -c", "node -e", "perl -e", "ruby -e", "php -r", "awk", "sed", "lua -e", "vim -c", "psql -c", "find . -exec"]),
+        parts in proptest::collection::vec(proptest::sample::select(vec![
+            "os.system(", "subprocess.run([", "rmtree(", "eval(", "open(", "exec", "system ", "unlink ", "`", "\"", ")", "]", ",", "+", "\\", "é", "${", "#{", "}", "|", "getline",
+            "x", " ", "\n", "#", "//", "rm -rf /", "/etc/passwd", "f\"{", "s/a/b/w ", "%x(", "qx{", "require(", "'\\''", "“", "drop table", ";", "--", "/*",
+        ]), 0..24),
+    ) {
+        judge(&format!("{program} '{}'", parts.concat()), &context());
+    }
+
+    #[test]
+    fn command_lines_never_panic(parts in proptest::collection::vec(proptest::sample::select(vec![
+        "sudo ", "env -S ", "timeout ", "xargs ", "find ", "-exec ", "{} ", "\\; ", "sh -c ", "'", "\"", "curl ", "-o", "=", "@", "| ", "; ", "$(", ") ", "rm ", "-rf ", "/", "~", "..", "é", "\n", "<<E", "E\n", "> ", "kill -", "git ", "-c ", "docker ",
+        "run ", "-", "--", "chmod ", "u+s ", "dd of=", "parallel ", ":::", "ssh ", "tmux ", "a=", "b ", "*", "[", "]",
+    ]), 0..24)) {
+        judge(&parts.concat(), &context());
     }
 }

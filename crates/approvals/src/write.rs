@@ -8,7 +8,11 @@ use crate::judge::{Judge, Report};
 use crate::place::{self, Path, Place};
 
 const DISK: Report = Report::deny("write-disk", Disks, "It writes over a disk.");
-const STARTUP: Report = Report::ask("persistence-file", Persistence, "It changes a file that runs by itself later, or that decides who gets in.");
+const STARTUP: Report = Report::ask(
+    "persistence-file",
+    Persistence,
+    "It changes a file that runs by itself later, or that decides who gets in.",
+);
 const SYSTEM: Report = Report::ask("write-system-file", FileDestruction, "It writes a file of the system.");
 
 impl Judge<'_> {
@@ -19,7 +23,10 @@ impl Judge<'_> {
         for redirect in &command.redirects {
             let target = &redirect.target;
             if target.text().starts_with("/dev/tcp/") || target.text().starts_with("/dev/udp/") {
-                self.report(&Report::ask("shell-socket", ReverseShell, "It connects the shell to another machine."), line.clone());
+                self.report(
+                    &Report::ask("shell-socket", ReverseShell, "It connects the shell to another machine."),
+                    line.clone(),
+                );
                 continue;
             }
             match redirect.kind {
@@ -37,8 +44,14 @@ impl Judge<'_> {
         let call = Call::of(command);
         for redirect in command.redirects.iter().filter(|redirect| redirect.kind == RedirectKind::Write) {
             let path = call.path(&redirect.target, self.context);
-            if matches!(path.place, Place::Inside | Place::Repository | Place::Outside | Place::HomeTop) && path.name().contains('.') && !command.argv.is_empty() | (command.input == cofferdam_shell_syntax::Input::Inherited) {
-                self.report(&Report::ask("empty-file", FileDestruction, "It throws away the contents of a file."), command.written.clone());
+            if matches!(path.place, Place::Inside | Place::Repository | Place::Outside | Place::HomeTop)
+                && path.name().contains('.')
+                && !command.argv.is_empty() | (command.input == cofferdam_shell_syntax::Input::Inherited)
+            {
+                self.report(
+                    &Report::ask("empty-file", FileDestruction, "It throws away the contents of a file."),
+                    command.written.clone(),
+                );
             }
         }
     }
@@ -52,7 +65,14 @@ impl Judge<'_> {
         let path = call.path(target, self.context);
         if matches!(
             path.text.as_str(),
-            "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty" | "/dev/zero" | "/dev/full" | "/dev/random" | "/dev/urandom"
+            "/dev/null"
+                | "/dev/stdout"
+                | "/dev/stderr"
+                | "/dev/tty"
+                | "/dev/zero"
+                | "/dev/full"
+                | "/dev/random"
+                | "/dev/urandom"
         ) || path.text.starts_with("/dev/fd/")
             || path.text.starts_with("/dev/pts/")
             || path.text.starts_with("/proc/self/fd/")
@@ -60,13 +80,34 @@ impl Judge<'_> {
             return;
         }
         if path.text == "/proc/sysrq-trigger" {
-            self.report(&Report::deny("sysrq", SystemControl, "It tells the kernel to stop or restart the machine at once."), line);
+            self.report(
+                &Report::deny(
+                    "sysrq",
+                    SystemControl,
+                    "It tells the kernel to stop or restart the machine at once.",
+                ),
+                line,
+            );
             return;
         }
         if place::is_own_policy(&path.text) {
-            self.report(&Report::deny("own-policy-file", OwnPolicy, "This changes the rules that this session works under."), line);
+            self.report(
+                &Report::deny(
+                    "own-policy-file",
+                    OwnPolicy,
+                    "This changes the rules that this session works under.",
+                ),
+                line,
+            );
         } else if place::is_agent_policy(&path.text) {
-            self.report(&Report::ask("agent-policy-file", OwnPolicy, "It changes what an agent is told or allowed to do."), line);
+            self.report(
+                &Report::ask(
+                    "agent-policy-file",
+                    OwnPolicy,
+                    "It changes what an agent is told or allowed to do.",
+                ),
+                line,
+            );
         } else if path.place == Place::Device {
             self.report(&DISK, line);
         } else if place::is_startup(&path.text, self.context) {
@@ -80,13 +121,52 @@ impl Judge<'_> {
         match path.place {
             Place::Root | Place::SystemTop | Place::System => self.report(&SYSTEM, line),
             Place::HomeTop if path.name().starts_with('.') => self.report(&STARTUP, line),
-            Place::Repository => self.report(&Report::ask("write-repository", crate::Category::Git, "It writes into the project's history by hand."), line),
+            Place::Repository => self.report(
+                &Report::ask(
+                    "write-repository",
+                    crate::Category::Git,
+                    "It writes into the project's history by hand.",
+                ),
+                line,
+            ),
             _ => {}
+        }
+    }
+
+    /// Whatever the program: an option that names the file for its output.
+    fn output_options(&mut self, call: &Call) {
+        let options = [
+            "-o",
+            "-out",
+            "--output",
+            "--out",
+            "--output-file",
+            "--outfile",
+            "--log-file",
+            "--logfile",
+            "-w",
+        ];
+        let words = call.arguments();
+        for (at, word) in words.iter().enumerate() {
+            let target = match word.text().split_once('=') {
+                Some((option, value)) if options.contains(&option) => Some(word.with_text(value)),
+                _ if options.contains(&word.text()) => words.get(at + 1).cloned(),
+                _ => None,
+            };
+            let Some(target) =
+                target.filter(|target| target.text().contains('/') && !target.text().contains("://"))
+            else {
+                continue;
+            };
+            self.written(&target, call);
         }
     }
 
     /// Programs that write to the files they are given.
     pub(crate) fn writes(&mut self, shell: &mut Shell, program: &str, call: &Call) {
+        if !matches!(program, "curl" | "wget" | "tar" | "ls" | "ps" | "grep" | "kubectl" | "jq") {
+            self.output_options(call);
+        }
         match program {
             "tee" | "truncate" | "touch" | "mkfifo" | "ed" | "ex" | "sponge" | "unexpand" | "mktemp" | "fallocate" | "vi" | "vim" | "nano" | "emacs" | "code" | "visudo" | "sudoedit" | "vipw" | "crudini" | "dos2unix" | "ini-file" => {
                 for word in call.operands() {
@@ -96,10 +176,9 @@ impl Judge<'_> {
                 }
             }
             "sed" | "gsed" | "perl" | "ruby" | "gawk" | "awk" | "yq" | "patch" | "sd" | "prettier" | "json" if self.in_place(program, call) => {
-                for word in call.operands() {
-                    if word.text().contains('/') || word.text().starts_with('.') {
-                        self.written(word, call);
-                    }
+                let script = usize::from(program != "patch" && call.value(&["-e", "--expression", "-f"]).is_none());
+                for word in call.operands().skip(script) {
+                    self.written(word, call);
                 }
             }
             "cp" | "mv" | "ln" | "install" | "link" | "gcp" | "gln" | "ginstall" | "ditto" | "rsync" | "scp" | "symlink" => self.copied(program, call),
@@ -114,12 +193,53 @@ impl Judge<'_> {
                         }
                     }
                 }
+                for text in call.texts().filter(|text| program.starts_with("7z") && text.len() > 2).filter_map(|text| text.strip_prefix("-o")) {
+                    self.written(&Word::known(format!("{text}/x")), call);
+                }
+                let archive = call.operands().find_map(|word| match shell.file(word.text()) {
+                    Some(FileContent::Text(text)) if text.is_unknown() => Some(self.origin(shell, text.sources()).0),
+                    _ => None,
+                });
+                let piped = matches!(&call.input, cofferdam_shell_syntax::Input::Pipe { from, .. }
+                    if self.origin(shell, &[cofferdam_shell_syntax::Source::Commands(from.clone())]).0);
+                self.unpacked |= archive == Some(true) || piped;
                 if call.texts().any(|text| matches!(text, "-P" | "--absolute-names" | "--absolute-paths")) && call.has(&['x'], &["extract"]) {
                     self.report(&SYSTEM, call.line());
                 }
             }
-            "git" | "hg" | "make" => {}
+            "xxd" => {
+                if let Some(target) = call.operands().nth(1) {
+                    self.written(target, call);
+                }
+            }
+            "make" | "gmake" => self.written_makefile(shell, call),
+            "npm" | "yarn" | "pnpm" if shell.file("package.json").is_some_and(|content| matches!(content, FileContent::Text(text) if text.text().contains("install\":"))) => {
+                self.report(&Report::ask("written-scripts", crate::Category::HiddenExecution, "It runs scripts that this very command has written."), call.line());
+            }
             _ => {}
+        }
+    }
+
+    /// Recipes of a makefile that this very text has written.
+    fn written_makefile(&mut self, shell: &mut Shell, call: &Call) {
+        let name = call.value(&["-f", "--file"]).map_or("Makefile", Word::text).to_owned();
+        let text = match shell.file(&name) {
+            Some(FileContent::Text(text)) => text.text().to_owned(),
+            _ => match call.input.text() {
+                Some(text) if name == "-" => text.text().to_owned(),
+                _ => return,
+            },
+        };
+        for line in text.lines() {
+            let recipe = line.strip_prefix('\t').or_else(|| line.split_once(";").map(|(_, recipe)| recipe));
+            if let Some(recipe) = recipe {
+                shell.run_child(
+                    &recipe.trim().trim_start_matches(['@', '-']).replace("$$", "$"),
+                    Vec::new(),
+                    &cofferdam_shell_syntax::Input::Inherited,
+                    self,
+                );
+            }
         }
     }
 
@@ -129,7 +249,15 @@ impl Judge<'_> {
             "prettier" | "json" => call.has_word(&["--write", "-I"]),
             "gawk" | "awk" => call.has_word(&["inplace"]),
             "sd" => true,
-            _ => call.texts().any(|text| text.starts_with("-i") || text == "--in-place" || text.starts_with("--in-place=") || (text.starts_with('-') && !text.starts_with("--") && text.contains('i') && text.len() < 6)),
+            _ => call.texts().any(|text| {
+                text.starts_with("-i")
+                    || text == "--in-place"
+                    || text.starts_with("--in-place=")
+                    || (text.starts_with('-')
+                        && !text.starts_with("--")
+                        && text.contains('i')
+                        && text.len() < 6)
+            }),
         }
     }
 
@@ -149,11 +277,23 @@ impl Judge<'_> {
             let name = source.text().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
             let path = call.path(target, self.context);
             let whole = format!("{}/{name}", path.text.trim_end_matches('/'));
-            if place::is_startup(&whole, self.context) || place::is_own_policy(&whole) || place::is_agent_policy(&whole) && target.text().ends_with('/') {
+            if place::is_startup(&whole, self.context)
+                || place::is_own_policy(&whole)
+                || place::is_agent_policy(&whole) && target.text().ends_with('/')
+            {
                 self.written(&Word::known(whole), call);
             }
-            if matches!(program, "mv" | "cp" | "ln") && place::is_own_policy(&call.path(source, self.context).text) {
-                self.report(&Report::deny("own-policy-file", OwnPolicy, "This touches the rules that this session works under."), call.line());
+            if matches!(program, "mv" | "cp" | "ln")
+                && place::is_own_policy(&call.path(source, self.context).text)
+            {
+                self.report(
+                    &Report::deny(
+                        "own-policy-file",
+                        OwnPolicy,
+                        "This touches the rules that this session works under.",
+                    ),
+                    call.line(),
+                );
             }
         }
     }
@@ -161,11 +301,24 @@ impl Judge<'_> {
     fn block_copy(&mut self, call: &Call) {
         for text in call.texts() {
             if let Some(target) = text.strip_prefix("of=") {
+                if target.starts_with(cofferdam_shell_syntax::HOLE) {
+                    self.report(
+                        &Report::ask(
+                            "write-unknown",
+                            Disks,
+                            "What it writes over is not known before it runs.",
+                        ),
+                        call.line(),
+                    );
+                }
                 self.written(&Word::known(target), call);
             } else if let Some(source) = text.strip_prefix("if=") {
                 let path = Path::of_text(source, call.directory.as_deref(), self.context);
                 if path.place == Place::Device {
-                    self.report(&Report::ask("read-disk", crate::Category::Credentials, "It reads a whole disk."), call.line());
+                    self.report(
+                        &Report::ask("read-disk", crate::Category::Credentials, "It reads a whole disk."),
+                        call.line(),
+                    );
                 }
                 self.secret_text(source, call);
             }
@@ -188,23 +341,46 @@ impl Judge<'_> {
                 if let Some(at) = text.find(letter) {
                     let rest = &text[at + 1..];
                     let position = call.arguments().iter().position(|other| other == word).unwrap_or(0);
-                    target = if rest.is_empty() { call.arguments().get(position + 1).cloned() } else { Some(word.with_text(rest)) };
+                    target = if rest.is_empty() {
+                        call.arguments().get(position + 1).cloned()
+                    } else {
+                        Some(word.with_text(rest))
+                    };
                 }
             }
         }
-        let by_name = program != "curl" || call.has(&['O'], &["remote-name", "remote-name-all"]) || call.has(&['J'], &["remote-header-name"]);
+        let by_name = program != "curl"
+            || call.has(&['O'], &["remote-name", "remote-name-all"])
+            || call.has(&['J'], &["remote-header-name"]);
         if target.is_none() && by_name {
-            target = call.operands().find(|word| word.text().contains('/')).map(|url| url.with_text(url.text().trim_end_matches('/').rsplit('/').next().unwrap_or_default().split('?').next().unwrap_or_default()));
+            target = call.operands().find(|word| word.text().contains('/')).map(|url| {
+                url.with_text(
+                    url.text()
+                        .trim_end_matches('/')
+                        .rsplit('/')
+                        .next()
+                        .unwrap_or_default()
+                        .split('?')
+                        .next()
+                        .unwrap_or_default(),
+                )
+            });
         }
-        let directory = call.value(&["-P", "--directory-prefix", "--output-dir", "-d", "--dir"]).filter(|_| program != "curl" || call.has(&[], &["output-dir"]));
+        let directory = call
+            .value(&["-P", "--directory-prefix", "--output-dir", "-d", "--dir"])
+            .filter(|_| program != "curl" || call.has(&[], &["output-dir"]));
         if let Some(directory) = directory {
             self.written(&directory.with_text(format!("{}/download", directory.text())), call);
         }
-        if let Some(target) = target.filter(|target| !matches!(target.text(), "-" | "/dev/null" | "/dev/stdout")) {
+        if let Some(target) =
+            target.filter(|target| !matches!(target.text(), "-" | "/dev/null" | "/dev/stdout"))
+        {
             self.written(&target, call);
             if let Some(path) = target.as_known() {
                 let last = shell.commands().len();
-                let content = Word::unknown(Some(cofferdam_shell_syntax::Source::Commands(last.saturating_sub(1)..last)));
+                let content = Word::unknown(Some(cofferdam_shell_syntax::Source::Commands(
+                    last.saturating_sub(1)..last,
+                )));
                 let path = match directory {
                     Some(directory) => format!("{}/{path}", directory.text()),
                     None => path.to_owned(),

@@ -26,8 +26,11 @@ impl Shell {
         {
             argv[0] = Word::known(program.clone());
         }
-        if let Some(FileContent::Same(program)) =
-            argv.first().and_then(Word::as_known).filter(|name| name.contains('/')).and_then(|name| self.file(name))
+        if let Some(FileContent::Same(program)) = argv
+            .first()
+            .and_then(Word::as_known)
+            .filter(|name| name.contains('/'))
+            .and_then(|name| self.file(name))
         {
             argv[0] = Word::known(program.clone());
         }
@@ -84,13 +87,14 @@ impl Shell {
                     Value::Map(map) => map.values().cloned().collect(),
                     Value::Scalar(word) => vec![word.clone()],
                 };
-                let value = match (assignment.append, self.variables.get(name).map(|v| v.value.clone()), value) {
-                    (true, Some(Value::List(mut before)), Value::List(more)) => {
-                        before.extend(more);
-                        Value::List(before)
-                    }
-                    (_, _, value) => value,
-                };
+                let value =
+                    match (assignment.append, self.variables.get(name).map(|v| v.value.clone()), value) {
+                        (true, Some(Value::List(mut before)), Value::List(more)) => {
+                            before.extend(more);
+                            Value::List(before)
+                        }
+                        (_, _, value) => value,
+                    };
                 self.set(name, value);
                 let mut joined = Word::default();
                 for word in &words {
@@ -105,7 +109,7 @@ impl Shell {
                 self.deeper(|shell| shell.run_text(&text, watch));
             }
         } else if matches!(name, "PS0" | "PS1" | "PS2" | "PS4") {
-            self.prompt(&scalar.text().to_owned(), watch);
+            self.prompt(scalar.text(), watch);
         }
         if let Some(subscript) = &assignment.target.subscript {
             let key = self.subscript(subscript, source, watch);
@@ -116,7 +120,8 @@ impl Shell {
             return scalar;
         }
         let value = if assignment.append {
-            let mut before = self.lookup(name).and_then(|all| all.words.into_iter().next()).unwrap_or_default();
+            let mut before =
+                self.lookup(name).and_then(|all| all.words.into_iter().next()).unwrap_or_default();
             before.push(&scalar);
             before
         } else {
@@ -204,7 +209,9 @@ impl Shell {
             match operand {
                 ast::DeclOperand::Flag(word) => {
                     let flag = self.single(word, source, watch);
-                    names_another |= flag.text().starts_with('-') && flag.text().contains('n') && clause.variant.as_str() != "export";
+                    names_another |= flag.text().starts_with('-')
+                        && flag.text().contains('n')
+                        && clause.variant.as_str() != "export";
                     argv.push(flag);
                 }
                 ast::DeclOperand::Name(name) => argv.push(Word::known(name.name.as_str())),
@@ -274,9 +281,10 @@ impl Shell {
         match name {
             "eval" => {
                 let text = joined(rest);
-                return text.as_known().map(str::to_owned).map(|text| {
-                    self.deeper(|shell| shell.run_text_with(&text, input, watch))
-                });
+                return text
+                    .as_known()
+                    .map(str::to_owned)
+                    .map(|text| self.deeper(|shell| shell.run_text_with(&text, input, watch)));
             }
             "source" | "." => {
                 let path = rest.first()?.as_known()?;
@@ -317,12 +325,12 @@ impl Shell {
             "read" | "mapfile" | "readarray" => self.read(name, rest, input),
             "printf" if rest.first().is_some_and(|word| word.text() == "-v") && rest.len() > 2 => {
                 let value = output::printf(&rest[2..]).map_or_else(|| Word::unknown(None), Word::known);
-                self.set(&rest[1].text().to_owned(), Value::Scalar(value));
+                self.set(rest[1].text(), Value::Scalar(value));
             }
             "let" => {
                 for word in rest {
                     if let Some((name, _)) = word.text().split_once('=') {
-                        self.prompt(&word.text().to_owned(), watch);
+                        self.prompt(word.text(), watch);
                         self.set(name, Value::Scalar(Word::unknown(None)));
                     }
                 }
@@ -372,7 +380,8 @@ impl Shell {
                 skip = false;
             } else if let Some(flags) = text.strip_prefix('-') {
                 array |= flags.contains('a');
-                skip = flags.ends_with(['d', 'n', 'N', 'p', 't', 'u', 'i', 'c', 'C', 'O', 's']) && !flags.ends_with('s');
+                skip = flags.ends_with(['d', 'n', 'N', 'p', 't', 'u', 'i', 'c', 'C', 'O', 's'])
+                    && !flags.ends_with('s');
             } else {
                 names.push(text.to_owned());
             }
@@ -396,7 +405,11 @@ impl Shell {
         if array {
             let lines: Vec<Word> = if name == "read" {
                 let first = text.lines().next().unwrap_or_default();
-                first.split(|c| separators.contains(c)).filter(|part| !part.is_empty()).map(Word::known).collect()
+                first
+                    .split(|c| separators.contains(c))
+                    .filter(|part| !part.is_empty())
+                    .map(Word::known)
+                    .collect()
             } else {
                 text.lines().map(Word::known).collect()
             };

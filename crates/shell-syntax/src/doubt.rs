@@ -19,6 +19,8 @@ pub enum Doubt {
     ControlCharacters,
     /// A text is run as shell commands and is not known.
     UnknownScript,
+    /// A loop without end starts one process after the other.
+    EndlessJobs,
     /// A function starts copies of itself.
     SelfReplication,
 }
@@ -33,6 +35,7 @@ impl fmt::Display for Doubt {
             Self::TooMuch => "it runs more commands than can be followed",
             Self::ControlCharacters => "it contains bytes that do not belong into a command",
             Self::UnknownScript => "it runs a text as commands that is not known before it runs",
+            Self::EndlessJobs => "a loop without end starts processes without waiting for them",
             Self::SelfReplication => "a function starts copies of itself without end",
         })
     }

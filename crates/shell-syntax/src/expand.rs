@@ -181,7 +181,10 @@ impl Shell {
             "~-" => HOLE.to_string(),
             "~root" => "/root".to_owned(),
             name if name == format!("~{}", self.surroundings.user) => self.surroundings.home.clone(),
-            name if name.len() > 1 && name.starts_with('~') && name[1..].chars().all(|c| c.is_alphanumeric() || "-_.".contains(c)) => {
+            name if name.len() > 1
+                && name.starts_with('~')
+                && name[1..].chars().all(|c| c.is_alphanumeric() || "-_.".contains(c)) =>
+            {
                 format!("/home/{}", &name[1..])
             }
             _ => return text.to_owned(),
@@ -262,7 +265,9 @@ impl Shell {
             }
             // The first parser leaves backticks within backticks as text, so the inside is read again.
             ast::CommandSubstitutionSyntax::Backtick => {
-                let inside = span.slice(source).trim_matches('`');
+                let written = span.slice(source);
+                let inside =
+                    written.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')).unwrap_or(written);
                 let inside = unescape_backticks(inside);
                 self.in_subshell(|shell| shell.deeper(|shell| shell.run_text(&inside, watch)))
             }

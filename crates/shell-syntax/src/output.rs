@@ -13,9 +13,11 @@ pub(crate) fn of(shell: &Shell, argv: &[Word], input: &Input) -> Option<Word> {
     match name {
         "echo" => return Some(echo(rest)),
         "printf" => return printf(rest).map(Word::known),
-        "true" | ":" | "false" | "mkdir" | "rm" | "touch" | "chmod" | "sleep" | "export" | "unset" | "wait" | "cd"
-        | "set" | "shopt" | "read" | "alias" | "test" | "[" => return Some(Word::default()),
-        "cat" | "tee" | "dd" if operands(rest).next().is_none() || name != "cat" => return input.text().cloned(),
+        "true" | ":" | "false" | "mkdir" | "rm" | "touch" | "chmod" | "sleep" | "export" | "unset"
+        | "wait" | "cd" | "set" | "shopt" | "read" | "alias" | "test" | "[" => return Some(Word::default()),
+        "cat" | "tee" | "dd" if operands(rest).next().is_none() || name != "cat" => {
+            return input.text().cloned();
+        }
         "cat" => return files(shell, rest),
         "pwd" => return shell.directory.as_ref().map(|directory| Word::known(format!("{directory}\n"))),
         "mktemp" => return Some(Word::known("/tmp/tmp.cofferdam\n")),
@@ -204,11 +206,15 @@ fn seq(rest: &[Word]) -> Option<Word> {
 /// Programs that change a text which they read.
 fn filter(name: &str, rest: &[Word], text: &str) -> Option<String> {
     match name {
-        "rev" => Some(text.lines().map(|line| line.chars().rev().chain(['\n']).collect::<String>()).collect()),
+        "rev" => {
+            Some(text.lines().map(|line| line.chars().rev().chain(['\n']).collect::<String>()).collect())
+        }
         "tac" => Some(text.lines().rev().map(|line| format!("{line}\n")).collect()),
         "base64" if flag(rest, &["-d", "-D", "--decode", "-di"]) => decoded(radix(text, 6)?),
         "base32" if flag(rest, &["-d", "-D", "--decode"]) => decoded(radix(text, 5)?),
-        "openssl" if flag(rest, &["base64", "-base64", "-a"]) && flag(rest, &["-d"]) => decoded(radix(text, 6)?),
+        "openssl" if flag(rest, &["base64", "-base64", "-a"]) && flag(rest, &["-d"]) => {
+            decoded(radix(text, 6)?)
+        }
         "xxd" if rest.iter().any(|word| word.text().starts_with("-r")) => decoded(hex(text)?),
         "tr" => translate(rest, text),
         "sed" => substitute(rest, text),
@@ -251,7 +257,8 @@ fn radix(text: &str, bits: u32) -> Option<Vec<u8>> {
 }
 
 fn hex(text: &str) -> Option<Vec<u8>> {
-    let digits: Vec<u32> = text.chars().filter(|c| !c.is_whitespace()).map(|c| c.to_digit(16)).collect::<Option<_>>()?;
+    let digits: Vec<u32> =
+        text.chars().filter(|c| !c.is_whitespace()).map(|c| c.to_digit(16)).collect::<Option<_>>()?;
     digits.chunks_exact(2).map(|pair| u8::try_from(pair[0] * 16 + pair[1]).ok()).collect()
 }
 
@@ -281,7 +288,8 @@ fn translate(rest: &[Word], text: &str) -> Option<String> {
     let sets: Vec<&str> = operands(rest).collect();
     let from = set(sets.first()?);
     if rest.iter().any(|word| word.text().starts_with('-') && word.text().contains('d')) {
-        let complement = rest.iter().any(|word| word.text().starts_with('-') && word.text().contains(['c', 'C']));
+        let complement =
+            rest.iter().any(|word| word.text().starts_with('-') && word.text().contains(['c', 'C']));
         return Some(text.chars().filter(|c| from.contains(c) == complement).collect());
     }
     let to = set(sets.get(1)?);
@@ -305,12 +313,15 @@ fn substitute(rest: &[Word], text: &str) -> Option<String> {
     let parts: Vec<&str> = script.get(1 + delimiter.len_utf8()..)?.split(delimiter).collect();
     let [from, to, flags] = parts.as_slice() else { return None };
     match kind {
-        's' if !from.contains(['\\', '.', '*', '[', '^', '$', '+', '?', '(']) && !to.contains(['\\', '&']) => {
+        's' if !from.contains(['\\', '.', '*', '[', '^', '$', '+', '?', '('])
+            && !to.contains(['\\', '&']) =>
+        {
             Some(if flags.contains('g') { text.replace(from, to) } else { text.replacen(from, to, 1) })
         }
         'y' => {
             let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
-            let change = |c: char| from.iter().position(|f| *f == c).and_then(|at| to.get(at)).copied().unwrap_or(c);
+            let change =
+                |c: char| from.iter().position(|f| *f == c).and_then(|at| to.get(at)).copied().unwrap_or(c);
             Some(text.chars().map(change).collect())
         }
         _ => None,
@@ -342,6 +353,8 @@ fn head(rest: &[Word], text: &str) -> Option<String> {
     if let Some(count) = value(rest, "-c") {
         return Some(text.chars().take(count.parse().ok()?).collect());
     }
-    let count = value(rest, "-n").or_else(|| rest.first()?.text().strip_prefix('-')).map_or(Some(10), |n| n.parse().ok())?;
+    let count = value(rest, "-n")
+        .or_else(|| rest.first()?.text().strip_prefix('-'))
+        .map_or(Some(10), |n| n.parse().ok())?;
     Some(text.lines().take(count).map(|line| format!("{line}\n")).collect())
 }

@@ -94,16 +94,22 @@ impl Shell {
                 Some(Variable { value: Value::Map(map), .. }) => {
                     Expansion { words: map.keys().map(Word::known).collect(), separate: true }
                 }
-                Some(Variable { value: Value::List(list), .. }) => {
-                    Expansion { words: (0..list.len()).map(|n| Word::known(n.to_string())).collect(), separate: true }
-                }
+                Some(Variable { value: Value::List(list), .. }) => Expansion {
+                    words: (0..list.len()).map(|n| Word::known(n.to_string())).collect(),
+                    separate: true,
+                },
                 _ => Word::unknown(None).into(),
             },
         }
     }
 
     /// `$name`, `${name[index]}`, `${name[@]}`.
-    pub(crate) fn access(&mut self, reference: &ast::VarRef, source: &str, watch: &mut dyn Watch) -> Expansion {
+    pub(crate) fn access(
+        &mut self,
+        reference: &ast::VarRef,
+        source: &str,
+        watch: &mut dyn Watch,
+    ) -> Expansion {
         let Some(subscript) = &reference.subscript else { return self.value_of(reference.name.as_str()) };
         let name = self.referred(reference.name.as_str());
         if let Some(selector) = subscript.selector() {
@@ -120,8 +126,14 @@ impl Shell {
             (Some(Value::Map(map)), Some(key)) => map.get(key).cloned().unwrap_or_default().into(),
             (Some(Value::List(words)), Some(key)) => match key.trim().parse::<i64>() {
                 Ok(index) => {
-                    let index = if index < 0 { index + i64::try_from(words.len()).unwrap_or(0) } else { index };
-                    usize::try_from(index).ok().and_then(|index| words.get(index)).cloned().unwrap_or_default().into()
+                    let index =
+                        if index < 0 { index + i64::try_from(words.len()).unwrap_or(0) } else { index };
+                    usize::try_from(index)
+                        .ok()
+                        .and_then(|index| words.get(index))
+                        .cloned()
+                        .unwrap_or_default()
+                        .into()
                 }
                 Err(_) => Word::unknown(None).into(),
             },
@@ -130,18 +142,32 @@ impl Shell {
         }
     }
 
-    pub(crate) fn subscript(&mut self, subscript: &ast::Subscript, source: &str, watch: &mut dyn Watch) -> Word {
+    pub(crate) fn subscript(
+        &mut self,
+        subscript: &ast::Subscript,
+        source: &str,
+        watch: &mut dyn Watch,
+    ) -> Word {
         let number = subscript.arithmetic_ast.as_ref().and_then(|node| self.arithmetic(node, source, watch));
         let word = subscript.word_ast().map(|word| self.single(word, source, watch));
         match (word, number) {
-            (Some(word), _) if word.as_known().is_some_and(|text| text.parse::<i64>().is_err()) && number.is_none() => word,
+            (Some(word), _)
+                if word.as_known().is_some_and(|text| text.parse::<i64>().is_err()) && number.is_none() =>
+            {
+                word
+            }
             (_, Some(number)) => Word::known(number.to_string()),
             (Some(word), None) => word,
             (None, None) => Word::known(subscript.text.slice(source)),
         }
     }
 
-    pub(crate) fn length(&mut self, reference: &ast::VarRef, source: &str, watch: &mut dyn Watch) -> Expansion {
+    pub(crate) fn length(
+        &mut self,
+        reference: &ast::VarRef,
+        source: &str,
+        watch: &mut dyn Watch,
+    ) -> Expansion {
         let all = self.access(reference, source, watch);
         if reference.has_array_selector() {
             return Word::known(all.words.len().to_string()).into();
@@ -152,7 +178,12 @@ impl Shell {
         }
     }
 
-    pub(crate) fn indirect(&mut self, reference: &ast::VarRef, source: &str, watch: &mut dyn Watch) -> Expansion {
+    pub(crate) fn indirect(
+        &mut self,
+        reference: &ast::VarRef,
+        source: &str,
+        watch: &mut dyn Watch,
+    ) -> Expansion {
         let name = self.access(reference, source, watch);
         match name.words.first().and_then(Word::as_known) {
             Some(name) if !name.is_empty() => {
@@ -331,7 +362,12 @@ impl Shell {
         all
     }
 
-    fn pattern(&mut self, pattern: &ast::Pattern, source: &str, watch: &mut dyn Watch) -> Option<Vec<Element>> {
+    fn pattern(
+        &mut self,
+        pattern: &ast::Pattern,
+        source: &str,
+        watch: &mut dyn Watch,
+    ) -> Option<Vec<Element>> {
         let mut elements = Vec::new();
         for part in &pattern.parts {
             match &part.kind {
@@ -350,7 +386,8 @@ impl Shell {
                 ast::PatternPart::AnyChar => elements.push(Element::AnyCharacter),
                 ast::PatternPart::CharClass(text) => {
                     let class = text.slice(source);
-                    let class = class.strip_prefix('[').and_then(|class| class.strip_suffix(']')).unwrap_or(class);
+                    let class =
+                        class.strip_prefix('[').and_then(|class| class.strip_suffix(']')).unwrap_or(class);
                     elements.push(Element::Class(class.to_owned()));
                 }
                 ast::PatternPart::Group { .. } => return None,
@@ -384,7 +421,7 @@ impl Shell {
             Expr::Number(text) => number(text.slice(source)),
             Expr::Variable(name) => {
                 let word = self.lookup(name.as_str())?.words.into_iter().next()?;
-                self.prompt(&word.text().to_owned(), watch);
+                self.prompt(word.text(), watch);
                 if word.is_empty() { Some(0) } else { number(word.as_known()?) }
             }
             Expr::Indexed { index, .. } => {

@@ -118,7 +118,8 @@ pub(crate) fn replace(text: &str, pattern: &[Element], with: &str, all: bool) ->
     let mut at = 0;
     let mut done = false;
     while at < chars.len() {
-        let found = (!done).then(|| (at + 1..=chars.len()).rev().find(|&end| matches(pattern, &chars[at..end])));
+        let found =
+            (!done).then(|| (at + 1..=chars.len()).rev().find(|&end| matches(pattern, &chars[at..end])));
         if let Some(Some(end)) = found {
             out.push_str(with);
             at = end;
@@ -144,7 +145,8 @@ mod tests {
                 '?' => Element::AnyCharacter,
                 '\\' => Element::Literal(rest.next().unwrap_or('\\')),
                 '[' if rest.as_str().contains(']') => {
-                    let end = rest.as_str().char_indices().skip(1).find(|(_, c)| *c == ']').map_or(0, |(at, _)| at);
+                    let end =
+                        rest.as_str().char_indices().skip(1).find(|(_, c)| *c == ']').map_or(0, |(at, _)| at);
                     let class = rest.as_str()[..end].to_owned();
                     rest = rest.as_str()[end..].chars();
                     rest.next();

@@ -33,7 +33,13 @@ impl Shell {
     }
 
     /// Runs the text of `sh -c`: the first word after it is `$0`, the others are the arguments.
-    pub fn run_command_string(&mut self, text: &str, words: &[Word], input: &Input, watch: &mut dyn Watch) -> Word {
+    pub fn run_command_string(
+        &mut self,
+        text: &str,
+        words: &[Word],
+        input: &Input,
+        watch: &mut dyn Watch,
+    ) -> Word {
         let Some((name, arguments)) = words.split_first() else {
             return self.run_child(text, Vec::new(), input, watch);
         };
@@ -48,6 +54,12 @@ impl Shell {
             self.doubt(doubt);
             return Word::unknown(None);
         }
+        if !self.may_parse(text.len()) {
+            return Word::unknown(None);
+        }
+        // A backslash at the very end quotes nothing: `dir C:\` is a whole command.
+        let text =
+            if text.ends_with('\\') && !text.ends_with("\\\\") { &text[..text.len() - 1] } else { text };
         let parsed = Parser::new(text).parse();
         if parsed.status != ParseStatus::Clean {
             self.doubt(Doubt::Rejected);
@@ -88,7 +100,13 @@ impl Shell {
         result
     }
 
-    fn statement(&mut self, statement: &ast::Stmt, source: &str, input: &Input, watch: &mut dyn Watch) -> Word {
+    fn statement(
+        &mut self,
+        statement: &ast::Stmt,
+        source: &str,
+        input: &Input,
+        watch: &mut dyn Watch,
+    ) -> Word {
         let background = matches!(statement.terminator, Some(ast::StmtTerminator::Background(_)));
         if background {
             self.concurrently(|shell| shell.redirected(statement, source, input, watch))
@@ -98,7 +116,13 @@ impl Shell {
     }
 
     /// Opens the files of a statement, runs it, and keeps what it printed where it went.
-    fn redirected(&mut self, statement: &ast::Stmt, source: &str, input: &Input, watch: &mut dyn Watch) -> Word {
+    fn redirected(
+        &mut self,
+        statement: &ast::Stmt,
+        source: &str,
+        input: &Input,
+        watch: &mut dyn Watch,
+    ) -> Word {
         let (redirects, own_input) = self.redirects(&statement.redirects, source, watch);
         let input = own_input.as_ref().unwrap_or(input);
         let target = redirects
@@ -225,7 +249,9 @@ impl Shell {
             ast::Command::Builtin(builtin) => {
                 let (name, operand, rest) = match builtin {
                     ast::BuiltinCommand::Break(command) => ("break", &command.depth, &command.extra_args),
-                    ast::BuiltinCommand::Continue(command) => ("continue", &command.depth, &command.extra_args),
+                    ast::BuiltinCommand::Continue(command) => {
+                        ("continue", &command.depth, &command.extra_args)
+                    }
                     ast::BuiltinCommand::Return(command) => ("return", &command.code, &command.extra_args),
                     ast::BuiltinCommand::Exit(command) => ("exit", &command.code, &command.extra_args),
                 };
@@ -255,9 +281,7 @@ impl Shell {
                 }
                 Word::default()
             }
-            ast::Command::AnonymousFunction(function) => {
-                self.statement(&function.body, source, input, watch)
-            }
+            ast::Command::AnonymousFunction(function) => self.statement(&function.body, source, input, watch),
         }
     }
 
@@ -273,12 +297,19 @@ impl Shell {
         index
     }
 
-    fn binary(&mut self, binary: &ast::BinaryCommand, source: &str, input: &Input, watch: &mut dyn Watch) -> Word {
+    fn binary(
+        &mut self,
+        binary: &ast::BinaryCommand,
+        source: &str,
+        input: &Input,
+        watch: &mut dyn Watch,
+    ) -> Word {
         match binary.op {
             ast::BinaryOp::And | ast::BinaryOp::Or => {
                 let mut output = self.deeper(|shell| shell.statement(&binary.left, source, input, watch));
-                let right =
-                    self.maybe(|shell| shell.deeper(|shell| shell.statement(&binary.right, source, input, watch)));
+                let right = self.maybe(|shell| {
+                    shell.deeper(|shell| shell.statement(&binary.right, source, input, watch))
+                });
                 output.push(&right);
                 output
             }
@@ -327,9 +358,18 @@ impl Shell {
                     Some(words) => self.fields(words.iter(), source, watch),
                     None => self.positional.clone(),
                 };
-                let names: Vec<String> =
-                    clause.targets.iter().filter_map(|target| Some(target.name.as_ref()?.as_str().to_owned())).collect();
-                self.rounds(names.first().map_or("", String::as_str), &words, &clause.body, (source, input), watch)
+                let names: Vec<String> = clause
+                    .targets
+                    .iter()
+                    .filter_map(|target| Some(target.name.as_ref()?.as_str().to_owned()))
+                    .collect();
+                self.rounds(
+                    names.first().map_or("", String::as_str),
+                    &words,
+                    &clause.body,
+                    (source, input),
+                    watch,
+                )
             }
             Compound::Foreach(clause) => {
                 let words = self.fields(clause.words.iter(), source, watch);
@@ -341,11 +381,14 @@ impl Shell {
             }
             Compound::Repeat(clause) => self.sequence(&clause.body, source, input, watch),
             Compound::ArithmeticFor(clause) => {
-                for node in [&clause.init_ast, &clause.condition_ast, &clause.step_ast].into_iter().flatten() {
+                for node in [&clause.init_ast, &clause.condition_ast, &clause.step_ast].into_iter().flatten()
+                {
                     self.arithmetic(node, source, watch);
                 }
-                if let Some(ast::ArithmeticExpr::Assignment { target: ast::ArithmeticLvalue::Variable(name), .. }) =
-                    clause.init_ast.as_ref().map(|node| &node.kind)
+                if let Some(ast::ArithmeticExpr::Assignment {
+                    target: ast::ArithmeticLvalue::Variable(name),
+                    ..
+                }) = clause.init_ast.as_ref().map(|node| &node.kind)
                 {
                     self.set(name.as_str(), Value::Scalar(Word::unknown(None)));
                 }
@@ -400,8 +443,10 @@ impl Shell {
     ) -> Word {
         let mut output = Word::default();
         for word in words.iter().take(MOST_ROUNDS) {
-            self.variables
-                .insert(name.to_owned(), Variable { value: Value::Scalar(word.clone()), names_another: false });
+            self.variables.insert(
+                name.to_owned(),
+                Variable { value: Value::Scalar(word.clone()), names_another: false },
+            );
             output.push(&self.sequence(body, source, input, watch));
         }
         if words.len() > MOST_ROUNDS {
@@ -424,6 +469,16 @@ impl Shell {
             Some((word, text)) => text.lines().take(MOST_ROUNDS).map(|line| word.with_text(line)).collect(),
             None => Vec::new(),
         };
+        let forever = condition.stmts.first().is_some_and(|first| {
+            matches!(first.span.slice(source).trim_end_matches([';', ' ']), "true" | ":")
+        });
+        let jobs = body
+            .stmts
+            .iter()
+            .any(|statement| matches!(statement.terminator, Some(ast::StmtTerminator::Background(_))));
+        if forever && jobs && body.stmts.len() == 1 {
+            self.doubt(Doubt::EndlessJobs);
+        }
         if lines.is_empty() {
             self.sequence(condition, source, input, watch);
             return self.maybe(|shell| shell.sequence(body, source, input, watch));
@@ -448,7 +503,7 @@ impl Shell {
             Expr::Parenthesized(inner) => self.deeper(|shell| shell.condition(&inner.expr, source, watch)),
             Expr::Word(word) | Expr::Regex(word) => {
                 let word = self.single(word, source, watch);
-                self.prompt(&word.text().to_owned(), watch);
+                self.prompt(word.text(), watch);
             }
             Expr::Pattern(pattern) => {
                 for part in &pattern.parts {

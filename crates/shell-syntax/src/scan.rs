@@ -39,17 +39,23 @@ fn depth(bytes: &[u8]) -> usize {
             b'(' | b'{' | b'[' => depth += 1,
             b')' | b'}' | b']' => depth = depth.saturating_sub(1),
             byte if byte.is_ascii_alphabetic() => {
-                while at + 1 < bytes.len() && (bytes[at + 1].is_ascii_alphanumeric() || bytes[at + 1] == b'_') {
+                while at + 1 < bytes.len() && (bytes[at + 1].is_ascii_alphanumeric() || bytes[at + 1] == b'_')
+                {
                     at += 1;
                 }
                 let word = &bytes[start..=at];
                 match word {
-                    b"if" | b"while" | b"until" | b"for" | b"case" | b"select" if command_may_start => depth += 1,
+                    b"if" | b"while" | b"until" | b"for" | b"case" | b"select" if command_may_start => {
+                        depth += 1;
+                    }
                     b"fi" | b"done" | b"esac" if command_may_start => depth = depth.saturating_sub(1),
                     _ => {}
                 }
                 command_may_start = command_may_start
-                    && matches!(word, b"if" | b"while" | b"until" | b"then" | b"do" | b"else" | b"elif" | b"time");
+                    && matches!(
+                        word,
+                        b"if" | b"while" | b"until" | b"then" | b"do" | b"else" | b"elif" | b"time"
+                    );
             }
             _ => {}
         }

@@ -161,7 +161,9 @@ impl Listing {
                             self.argument(word, source);
                         }
                         first::DeclOperand::Name(name) => self.word(name.span.slice(source)),
-                        first::DeclOperand::Assignment(assignment) => self.word(assignment.span.slice(source)),
+                        first::DeclOperand::Assignment(assignment) => {
+                            self.word(assignment.span.slice(source));
+                        }
                     }
                 }
                 self.end();

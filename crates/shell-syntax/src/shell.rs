@@ -9,6 +9,8 @@ use crate::{Doubt, Parsed, Source, Word};
 
 /// More commands than this are not followed.
 const MOST_COMMANDS: usize = 20_000;
+/// Texts within a text may be this many bytes together, or a few times as long as the text itself.
+const MOST_PARSED: usize = 256 * 1024;
 /// Statements within substitutions within evaluated texts within functions.
 const DEEPEST: usize = 120;
 
@@ -135,6 +137,8 @@ pub struct Shell {
     pub(crate) calls: Vec<String>,
     /// Above zero within a pipeline or a background job.
     pub(crate) concurrent: usize,
+    /// How many bytes may still be parsed: text within text is read again at every level.
+    pub(crate) budget: Option<usize>,
 }
 
 impl Shell {
@@ -156,6 +160,7 @@ impl Shell {
             conditional: 0,
             calls: Vec::new(),
             concurrent: 0,
+            budget: None,
         }
     }
 
@@ -198,6 +203,21 @@ impl Shell {
         }
     }
 
+    /// Takes the length of a text that is about to be parsed from the budget.
+    pub(crate) fn may_parse(&mut self, length: usize) -> bool {
+        let budget = self.budget.get_or_insert(MOST_PARSED.max(length.saturating_mul(4)));
+        match budget.checked_sub(length) {
+            Some(left) => {
+                *budget = left;
+                true
+            }
+            None => {
+                self.doubt(Doubt::TooMuch);
+                false
+            }
+        }
+    }
+
     /// Runs something one level deeper; refuses when that is too deep or too much.
     pub(crate) fn deeper<T: Default>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
         if self.depth >= DEEPEST {
@@ -236,7 +256,9 @@ impl Shell {
     pub(crate) fn set(&mut self, name: &str, value: Value) {
         let name = self.referred(name);
         let value = match (self.conditional > 0, self.variables.get(&name), value) {
-            (true, Some(Variable { value: Value::Scalar(before), .. }), Value::Scalar(now)) if *before != now => {
+            (true, Some(Variable { value: Value::Scalar(before), .. }), Value::Scalar(now))
+                if *before != now =>
+            {
                 Value::Scalar(Word::unknown(Some(Source::Variable(name.clone()))))
             }
             (_, _, value) => value,

@@ -31,12 +31,7 @@ impl Word {
     }
 
     pub fn unknown(source: Option<Source>) -> Self {
-        Self {
-            text: HOLE.to_string(),
-            unknown: true,
-            glob: false,
-            sources: source.into_iter().collect(),
-        }
+        Self { text: HOLE.to_string(), unknown: true, glob: false, sources: source.into_iter().collect() }
     }
 
     /// The text, with [`HOLE`] for what is not known.

@@ -97,10 +97,12 @@ fn batch(file: &Path, check: &Check) -> Result<Exit, Failure> {
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let asked: Asked = serde_json::from_slice(&line).map_err(|error| wrong(format!("is not a question: {error}")))?;
+        let asked: Asked =
+            serde_json::from_slice(&line).map_err(|error| wrong(format!("is not a question: {error}")))?;
         let verdict = judge_bytes(asked.cmd.as_bytes(), &context);
         let judged = Judged { cmd: &asked.cmd, decision: verdict.decision, findings: &verdict.findings };
-        let written = serde_json::to_writer(&mut out, &judged).map_err(io::Error::from).and_then(|()| writeln!(out));
+        let written =
+            serde_json::to_writer(&mut out, &judged).map_err(io::Error::from).and_then(|()| writeln!(out));
         if let Err(error) = written {
             return ended(&error);
         }
@@ -166,5 +168,9 @@ fn context(check: &Check) -> Result<Context, Failure> {
     })?;
     let home = env::var("HOME").unwrap_or_else(|_| "/nonexistent".to_owned());
     let user = env::var("USER").or_else(|_| env::var("LOGNAME")).unwrap_or_else(|_| "user".to_owned());
-    Ok(Context::new(directory.to_string_lossy(), home, user))
+    let project = directory.ancestors().find(|above| above.join(".git").exists()).unwrap_or(&directory);
+    Ok(Context {
+        project: project.to_string_lossy().into_owned(),
+        ..Context::new(directory.to_string_lossy(), home, user)
+    })
 }

@@ -45,14 +45,14 @@ pub fn run(args: &Ask) -> Result<Exit, Failure> {
             let digest = approved.digest().to_string();
             show(
                 args,
-                Decided { decision: "approved", reason: None, comment: None, digest: Some(digest) },
+                &Decided { decision: "approved", reason: None, comment: None, digest: Some(digest) },
                 "approved\n",
             )?;
             Ok(Exit::Success)
         }
         Err(refused) => {
             let sentence = format!("{}\n", refused.sentence());
-            show(args, told(refused), &sentence)?;
+            show(args, &told(refused), &sentence)?;
             Ok(Exit::Denied)
         }
     }
@@ -71,6 +71,6 @@ fn told(refused: Refused) -> Decided {
     Decided { decision: "refused", reason: Some(reason), comment: refused.comment, digest: None }
 }
 
-fn show(args: &Ask, decided: Decided, text: &str) -> Result<(), Failure> {
-    if args.json { output::json(&decided) } else { output::text(text) }
+fn show(args: &Ask, decided: &Decided, text: &str) -> Result<(), Failure> {
+    if args.json { output::json(decided) } else { output::text(text) }
 }

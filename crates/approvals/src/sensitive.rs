@@ -1,0 +1,399 @@
+//! Paths that matter whatever is done to them: disks, files that run by themselves, keys, and the rules that an
+//! agent works under. Lists of names, compared as text.
+
+use crate::Context;
+
+/// Disks, partitions and memory; not the harmless ones such as `/dev/null`.
+pub(crate) fn is_device(path: &str) -> bool {
+    let Some(name) = path.strip_prefix("/dev/") else {
+        return path.starts_with("\\\\.\\PhysicalDrive") || path.starts_with("//./PhysicalDrive");
+    };
+    let disk = |prefix: &str| name.strip_prefix(prefix).is_some_and(|rest| rest.len() <= 12);
+    [
+        "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "md", "dm-", "sr", "nbd", "zvol", "mtd",
+        "sg", "bcache", "zd",
+    ]
+    .iter()
+    .any(|prefix| disk(prefix))
+        || ["disk/", "mapper/", "md/", "block/", "vg", "zvol/", "ubi", "loop", "fd0", "mem", "kmem", "port"]
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+}
+
+/// Files that run by themselves later: shell start-up files, timers, services, hooks, keys that open the door.
+pub(crate) fn is_startup(path: &str, context: &Context) -> bool {
+    let home = path.strip_prefix(&context.home).or_else(|| path.strip_prefix("/root")).or_else(|| {
+        let rest = path.strip_prefix("/home/").or_else(|| path.strip_prefix("/Users/"))?;
+        rest.find('/').map(|at| &rest[at..])
+    });
+    if let Some(rest) = home {
+        let rest = rest.trim_start_matches('/');
+        let files = [
+            ".bashrc",
+            ".bash_profile",
+            ".bash_login",
+            ".bash_logout",
+            ".bash_aliases",
+            ".profile",
+            ".zshrc",
+            ".zshenv",
+            ".zprofile",
+            ".zlogin",
+            ".kshrc",
+            ".cshrc",
+            ".tcshrc",
+            ".login",
+            ".inputrc",
+            ".xinitrc",
+            ".xprofile",
+            ".xsession",
+            ".xsessionrc",
+            ".pam_environment",
+            ".config/fish/config.fish",
+            ".gitconfig",
+            ".config/git/config",
+            ".npmrc",
+            ".pypirc",
+            ".curlrc",
+            ".wgetrc",
+            ".vimrc",
+            ".exrc",
+            ".emacs",
+            ".pythonrc",
+            ".pdbrc",
+            ".gdbinit",
+            ".screenrc",
+            ".tmux.conf",
+            ".netrc",
+            ".forward",
+            ".lesskey",
+            ".rhosts",
+            ".shosts",
+            ".psqlrc",
+            ".irbrc",
+            ".Rprofile",
+            ".config/nvim/init.vim",
+            ".config/nvim/init.lua",
+            ".cargo/config.toml",
+            ".cargo/config",
+            ".gradle/init.gradle",
+            ".envrc",
+            ".mailcap",
+            ".perldb",
+        ];
+        let directories = [
+            ".ssh/",
+            ".config/systemd/",
+            ".config/autostart/",
+            ".local/share/systemd/",
+            ".local/bin/",
+            "bin/",
+            ".config/fish/",
+            ".bashrc.d/",
+            ".zsh/",
+            ".config/environment.d/",
+            "Library/LaunchAgents/",
+            ".oh-my-zsh/custom/",
+            ".config/pip/",
+            ".pip/",
+            ".local/lib/python",
+            ".config/cron",
+            ".gnupg/",
+        ];
+        if files.contains(&rest)
+            || directories.iter().any(|directory| rest.starts_with(directory))
+            || (rest.starts_with(".ssh") && rest.len() > 4)
+        {
+            return true;
+        }
+    }
+    let system = [
+        "/selinux/",
+        "/etc/cron",
+        "/var/spool/cron",
+        "/etc/systemd/",
+        "/lib/systemd/",
+        "/usr/lib/systemd/",
+        "/run/systemd/",
+        "/etc/init.d",
+        "/etc/rc",
+        "/etc/profile",
+        "/etc/bash",
+        "/etc/zsh",
+        "/etc/environment",
+        "/etc/ld.so",
+        "/etc/pam.d",
+        "/etc/sudoers",
+        "/etc/ssh/",
+        "/etc/xdg/autostart",
+        "/etc/udev/",
+        "/etc/apt/",
+        "/etc/yum",
+        "/etc/inittab",
+        "/etc/update-motd.d",
+        "/etc/NetworkManager/dispatcher.d",
+        "/etc/network/if-",
+        "/etc/modules",
+        "/etc/modprobe.d",
+        "/Library/LaunchDaemons",
+        "/Library/LaunchAgents",
+        "/usr/local/bin/",
+        "/usr/bin/",
+        "/usr/sbin/",
+        "/bin/",
+        "/sbin/",
+        "/etc/hosts",
+        "/etc/passwd",
+        "/etc/shadow",
+        "/etc/group",
+        "/etc/resolv.conf",
+        "/etc/fstab",
+        "/etc/crontab",
+        "/etc/at.",
+        "/etc/logrotate.d",
+        "/etc/skel",
+        "/etc/default/",
+        "/etc/nsswitch",
+        "/etc/doas.conf",
+        "/proc/sys",
+        "/sys/",
+    ];
+    system.iter().any(|start| path.starts_with(start))
+        || path.contains("/.git/hooks/")
+        || path.ends_with("/.git/config")
+        || path.contains("/.husky/")
+        || path.contains("/.github/workflows/")
+        || path.ends_with("/sitecustomize.py")
+        || path.ends_with("/usercustomize.py")
+        || path.contains("/Startup/")
+        || path.ends_with("/.envrc")
+        || path.ends_with("/.npmrc")
+        || path.ends_with("/pip.conf")
+        || path.ends_with("/.yarnrc.yml")
+        || path.ends_with("/.cargo/config.toml")
+}
+
+/// Files that hold keys and passwords.
+pub(crate) fn is_secret(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let lower = name.to_ascii_lowercase();
+    if lower.ends_with(".pub")
+        || lower.ends_with(".example")
+        || lower.ends_with(".sample")
+        || lower.ends_with(".template")
+        || lower.ends_with(".dist")
+    {
+        return false;
+    }
+    if name.starts_with("id_")
+        && ["rsa", "dsa", "ecdsa", "ed25519", "*"].iter().any(|kind| name[3..].starts_with(kind))
+    {
+        return true;
+    }
+    if matches!(
+        name,
+        ".ssh" | ".gnupg" | ".aws" | ".password-store" | ".kube" | "chat.db" | "TCC.db" | "Keychains"
+    ) {
+        return true;
+    }
+    if path.contains("/.ssh/") {
+        return !matches!(name, "config" | "known_hosts" | "authorized_keys" | "known_hosts.old");
+    }
+    let exact = [
+        ".env",
+        ".netrc",
+        "_netrc",
+        ".pgpass",
+        ".my.cnf",
+        ".git-credentials",
+        ".npmrc",
+        ".pypirc",
+        ".dockercfg",
+        ".vault-token",
+        ".htpasswd",
+        "shadow",
+        "gshadow",
+        "shadow-",
+        "credentials.json",
+        "service-account.json",
+        "service_account.json",
+        "secrets.yml",
+        "secrets.yaml",
+        "secrets.json",
+        "secrets.toml",
+        "master.key",
+        "credentials.yml.enc",
+        ".bash_history",
+        ".zsh_history",
+        ".mysql_history",
+        ".psql_history",
+        ".python_history",
+        ".node_repl_history",
+        "login.keychain-db",
+        "wallet.dat",
+        "key4.db",
+        "logins.json",
+        "Cookies",
+        "Login Data",
+        ".terraformrc",
+        "terraform.tfstate",
+        "kubeconfig",
+        "sam",
+        "ntds.dit",
+        "hosts.yml",
+        "keyring.gpg",
+        "secring.gpg",
+        ".s3cfg",
+        ".boto",
+        ".authinfo",
+        "krb5.keytab",
+        ".envrc.local",
+        "application_default_credentials.json",
+        "access_tokens.db",
+        "auth.json",
+        ".credentials.json",
+        "sudoers",
+    ];
+    let suffix = [
+        ".pem",
+        ".key",
+        ".p12",
+        ".pfx",
+        ".jks",
+        ".keystore",
+        ".kdbx",
+        ".ppk",
+        ".ovpn",
+        ".asc.key",
+        ".keytab",
+        ".agekey",
+    ];
+    exact.contains(&name)
+        || (lower.starts_with(".env.") || lower.ends_with(".env") && lower.len() > 4 && path.contains('/'))
+        || suffix.iter().any(|suffix| lower.ends_with(suffix))
+        || [
+            "/.aws/credentials",
+            "/.aws/*",
+            "/.aws/cli/cache",
+            "/.aws/sso",
+            "/.config/gcloud/",
+            "/.azure/",
+            "/.kube/config",
+            "/.docker/config.json",
+            "/.gnupg/",
+            "/.password-store/",
+            "/.config/gh/hosts.yml",
+            "/.cargo/credentials",
+            "/.gem/credentials",
+            "/.m2/settings.xml",
+            "/.config/rclone",
+            "/.vault-token",
+            "/etc/shadow",
+            "/etc/gshadow",
+            "/etc/sudoers",
+            "/etc/ssl/private",
+            "/etc/ssh/ssh_host",
+            "/.mozilla/firefox",
+            "/.config/google-chrome",
+            "/.config/chromium",
+            "/.local/share/keyrings",
+            "/.config/op/",
+            "/var/run/secrets",
+            "/run/secrets",
+            "/Library/Keychains",
+            "/.claude/.credentials",
+            "/.codex/auth.json",
+            "/.terraform.d/credentials",
+            "/.ssh/id",
+            "/.config/hub",
+            "/.netrc",
+            "/var/lib/kubelet",
+            "/etc/kubernetes/admin.conf",
+            "/etc/kubernetes/pki",
+            "/.config/Bitwarden",
+            "/.bitcoin",
+            "/.ethereum",
+            "/.electrum",
+            "/.config/solana",
+            "/.config/filezilla",
+            "/.thunderbird",
+            "/.local/share/TelegramDesktop",
+            "/.config/Slack",
+            "/.config/discord",
+        ]
+        .iter()
+        .any(|part| path.contains(part))
+        || (path.starts_with("/proc/")
+            && (name == "environ" || name == "mem" || name == "cmdline" && path.contains('*')))
+        || path == "/proc/kcore"
+        || path == "/dev/mem"
+}
+
+/// Cofferdam's own policy, record and socket.
+pub(crate) fn is_own_policy(path: &str) -> bool {
+    path.contains("/.config/cofferdam")
+        || path.contains("/.local/state/cofferdam")
+        || path.contains("/cofferdam/approvals.toml")
+        || path.contains("/cofferdam/config.toml")
+        || path.contains("/etc/cofferdam")
+        || path.contains("/run/cofferdam")
+        || path.contains("/cofferdam/control.sock")
+        || path.ends_with("/approvals.toml")
+        || path.contains("/share/cofferdam")
+}
+
+/// Files that decide what an agent may do or is told to do.
+pub(crate) fn is_agent_policy(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let directory = [
+        "/.claude/settings",
+        "/.claude/hooks",
+        "/.claude/commands",
+        "/.claude/agents",
+        "/.claude/plugins",
+        "/.claude.json",
+        "/.claude/skills",
+        "/.codex/",
+        "/.gemini/",
+        "/.cursor/",
+        "/.hermes/",
+        "/.openclaw/",
+        "/.config/goose",
+        "/.config/claude",
+        "/.qwen/",
+        "/.aider",
+        "/.continue/",
+        "/.windsurf",
+        "/.config/opencode",
+        "/.opencode/",
+        "/.cline",
+        "/.roo",
+        "/.amp/",
+        "/.copilot/",
+        "/.config/github-copilot",
+        "/.mcp.json",
+        "/.vscode/settings.json",
+        "/.vscode/tasks.json",
+        "/.github/copilot-instructions",
+        "/etc/claude-code",
+    ];
+    directory.iter().any(|part| path.contains(part))
+        || matches!(
+            name,
+            "CLAUDE.md"
+                | "CLAUDE.local.md"
+                | "AGENTS.md"
+                | "GEMINI.md"
+                | ".cursorrules"
+                | ".windsurfrules"
+                | ".clinerules"
+                | ".mcp.json"
+                | "managed-settings.json"
+                | ".claude"
+                | ".codex"
+                | ".gemini"
+                | "SOUL.md"
+                | ".hermes"
+                | ".cursor"
+        )
+}
