@@ -5,12 +5,12 @@ use std::hint::black_box;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use cofferdam_audit::event::{Decision, EgressReason, EgressRequest, Outcome};
 use cofferdam_audit::{Event, HostName, Label, Method, Recorder, RequestPath, Selection, Settings, Snapshot};
 
 use crate::harness::{Bench, Case, Unit};
+use crate::peer;
 
 const APPENDED: u32 = 20_000;
 const RECORDS: u64 = 1_000_000;
@@ -19,7 +19,7 @@ pub fn run(bench: &mut Bench) {
     append(bench);
     let record = million(bench.cache());
     let files = parts(&record);
-    if runs("jq", &["--version"]) {
+    if peer::on_path("jq").is_some() {
         questions(bench, &record, &files);
     } else {
         bench.skip("a million records", "jq is not installed");
@@ -147,17 +147,5 @@ fn jq(arguments: &[&str], files: &[PathBuf]) -> Box<dyn FnMut()> {
 fn tool(program: &'static str, arguments: &[&str], files: &[PathBuf]) -> Box<dyn FnMut()> {
     let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
     let files = files.to_vec();
-    Box::new(move || {
-        let status = command(program).args(&arguments).args(&files).stdout(Stdio::null()).status();
-        assert!(status.is_ok_and(|status| status.success()), "{program} ran");
-    })
-}
-
-fn runs(program: &str, arguments: &[&str]) -> bool {
-    command(program).args(arguments).stdout(Stdio::null()).status().is_ok_and(|status| status.success())
-}
-
-#[expect(clippy::disallowed_methods, reason = "the peer of a measurement, not a child of the product")]
-fn command(program: &str) -> Command {
-    Command::new(program)
+    Box::new(move || peer::finish(peer::command(program).args(&arguments).args(&files)))
 }

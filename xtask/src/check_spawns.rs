@@ -11,6 +11,10 @@ use crate::rust_text::{Word, code_only, line_of, words};
 const PLACES: &[(&str, &str)] = &[
     ("crates/linux-sys/src/child.rs", "the product's one way"),
     ("crates/linux-sys/src/child/", "the product's one way"),
+    (
+        "crates/linux-sys/tests/own_environment.rs",
+        "a test that starts itself again with variables of its own",
+    ),
     ("crates/testkit/src/", "tests start the built binary and real clients"),
     ("xtask/src/process.rs", "the build's tools"),
     ("bench/src/peer.rs", "what is measured against"),

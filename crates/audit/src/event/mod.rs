@@ -1,7 +1,7 @@
 //! Everything that can happen, as a closed list.
 //!
 //! A decision is never a string: it is [`Outcome`], with a reason from the list of its kind. No event has a
-//! field that could hold a credential or a token; what comes from outside is [`crate::outside`] text.
+//! field that could hold a credential or a token; what comes from outside is text of the types of `outside`.
 //!
 //! In every event `decision`, `reason` and `host` stand first, in that order: readers that look for them
 //! stop there and need not look at the rest of a line.

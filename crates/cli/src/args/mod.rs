@@ -55,7 +55,7 @@ pub enum Command {
     ReadGuard(ReadGuardArgs),
     Audit(audit::AuditArgs),
     /// Look after the configuration
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Examples:\n  cofferdam config check")]
     Config(ConfigCommand),
     Completions(CompletionsArgs),
     Man(ManArgs),

@@ -5,7 +5,7 @@ use super::filter::SHORTEST;
 use super::output::{Output, Passed};
 use super::patterns::Patterns;
 use super::redactor::Replacement;
-use super::wrapped::{LineBreak, Wrapped};
+use super::wrapped::Wrapped;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use zeroize::{Zeroize, Zeroizing};
@@ -26,8 +26,6 @@ pub(super) struct ByValue {
     held: Zeroizing<Vec<u8>>,
     plain: Node,
     wrapped: Option<Wrapped>,
-    /// The byte before was a backslash: what to continue with if it turns out to spell a line break.
-    perhaps: Option<Wrapped>,
     found: VecDeque<Found>,
     matches: u64,
 }
@@ -57,7 +55,6 @@ impl ByValue {
             held: Zeroizing::new(Vec::new()),
             plain: ROOT,
             wrapped: None,
-            perhaps: None,
             found: VecDeque::new(),
             matches: 0,
         }
@@ -95,7 +92,7 @@ impl ByValue {
         let (end, mut output) = (self.position, Output::new(&[], out));
         self.settle(end, end, &mut output);
         self.held.zeroize();
-        (self.plain, self.wrapped, self.perhaps) = (ROOT, None, None);
+        (self.plain, self.wrapped) = (ROOT, None);
     }
 
     /// Alternates between the filter, which finds where a form may start, and the automaton, which follows it.
@@ -133,15 +130,14 @@ impl ByValue {
     /// Where the filter may take over in this chunk, when nothing but a few bytes of it are under way.
     fn idle(&self, at: usize) -> Option<usize> {
         let depth = self.patterns.automaton.depth(self.plain);
-        (depth <= SHALLOW && depth <= at && self.wrapped.is_none() && self.perhaps.is_none())
-            .then(|| at - depth)
+        (depth <= SHALLOW && depth <= at && self.wrapped.is_none()).then(|| at - depth)
     }
 
     fn step(&mut self, patterns: &Patterns, byte: u8) {
         let automaton = &patterns.automaton;
         self.position += 1;
         // Line breaks are rare; without one under way, none of this needs to be looked at.
-        if self.wrapped.is_some() || self.perhaps.is_some() || matches!(byte, b'\n' | b'\r' | b'\\') {
+        if self.wrapped.is_some() || matches!(byte, b'\n' | b'\r' | b'\\') {
             self.step_wrapped(patterns, byte);
         }
         self.plain = automaton.step(self.plain, byte);
@@ -156,28 +152,15 @@ impl ByValue {
     /// Before the plain search takes its step: a line break interrupts what there was before it.
     fn step_wrapped(&mut self, patterns: &Patterns, byte: u8) {
         let automaton = &patterns.automaton;
-        let (at, end) = (self.position - 1, self.position);
-        let wrapped = match (byte, self.perhaps.take()) {
-            (b'\n' | b'\r', _) => {
-                self.may_break(patterns).and_then(|w| w.line_break(LineBreak::new(byte, at)))
-            }
-            (b'n' | b'r', Some(before)) => before.line_break(LineBreak::new(byte, at - 1)),
-            _ => {
-                if byte == b'\\' {
-                    self.perhaps = self.may_break(patterns);
-                }
-                self.wrapped.take().and_then(|w| w.step(automaton, byte, end))
-            }
-        };
-        if let Some((start, node)) = wrapped.as_ref().and_then(|w| w.output(automaton, end)) {
+        let mut wrapped = self.wrapped.take().and_then(|wrapped| wrapped.step(automaton, byte));
+        if wrapped.is_none() && matches!(byte, b'\n' | b'\r' | b'\\') {
+            wrapped = Wrapped::start(automaton, self.plain, self.position - 1)
+                .and_then(|wrapped| wrapped.step(automaton, byte));
+        }
+        if let Some((start, node)) = wrapped.as_ref().and_then(|wrapped| wrapped.output(automaton)) {
             self.record(start, automaton.label_below(node));
         }
-        self.wrapped = wrapped.and_then(|w| w.settle(automaton, end));
-    }
-
-    /// What a line break here would interrupt. The wrapped search, if any, includes what the plain one knows.
-    fn may_break(&self, patterns: &Patterns) -> Option<Wrapped> {
-        self.wrapped.clone().or_else(|| Wrapped::start(&patterns.automaton, self.plain))
+        self.wrapped = wrapped.and_then(|wrapped| wrapped.settle(automaton));
     }
 
     /// A form ends at the current position: one stretch with all it overlaps.
@@ -199,9 +182,10 @@ impl ByValue {
     fn live(&self) -> (u64, Node) {
         let automaton = &self.patterns.automaton;
         let plain = (self.position - automaton.depth(self.plain) as u64, self.plain);
-        let wrapped = self.wrapped.as_ref().map(|w| w.live(automaton, self.position));
-        let perhaps = self.perhaps.as_ref().map(|w| w.live(automaton, self.position - 1));
-        [Some(plain), wrapped, perhaps].into_iter().flatten().min_by_key(|(start, _)| *start).unwrap_or(plain)
+        match self.wrapped.as_ref().map(|wrapped| wrapped.live(automaton)) {
+            Some(wrapped) if wrapped.0 < plain.0 => wrapped,
+            _ => plain,
+        }
     }
 
     /// Passes on or replaces everything before `limit`. `start` is the position of the chunk.

@@ -4,6 +4,7 @@ use crate::redaction::forms::Form;
 
 const SHORTEST: usize = 8;
 const CUT_OFF: usize = 16;
+const LONGEST_BREAK: usize = 4;
 
 /// What trying a form at one place comes to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -14,6 +15,7 @@ enum Tried {
 }
 
 /// Every way in which `form` may stand at `at`, with `matched` bytes of it seen, `line` of them since a break.
+/// After a break, what spells a break is one.
 fn attempts(form: &[u8], text: &[u8], at: usize, matched: usize, line: usize, found: &mut Vec<Tried>) {
     if matched == form.len() {
         return found.push(Tried::EndsAt(at));
@@ -21,33 +23,27 @@ fn attempts(form: &[u8], text: &[u8], at: usize, matched: usize, line: usize, fo
     let Some(byte) = text.get(at) else {
         return found.push(Tried::RunsOut(matched));
     };
-    if *byte == form[matched] {
+    if *byte == form[matched] && (line == matched || !b"\\\r\n".contains(byte)) {
         attempts(form, text, at + 1, matched + 1, line + 1, found);
     }
     if matched >= SHORTEST && line >= SHORTEST {
-        if *byte == b'\\' && at + 1 == text.len() {
+        let length = line_break(&text[at..]);
+        // An escape may be cut off by the end of the text.
+        if length + 2 <= LONGEST_BREAK && &text[at + length..] == b"\\" {
             found.push(Tried::RunsOut(matched));
         }
-        let first = line_break(&text[at..]);
-        if let Some((length, returns)) = first {
-            let second = line_break(&text[at + length..]).filter(|(_, again)| returns && !again);
-            let length = length + second.map_or(0, |(length, _)| length);
-            // The second half of an escaped break may be cut off by the end of the text.
-            if returns && second.is_none() && &text[at + length..] == b"\\" {
-                found.push(Tried::RunsOut(matched));
-            }
+        if (1..=LONGEST_BREAK).contains(&length) {
             attempts(form, text, at + length, matched, 0, found);
         }
     }
 }
 
-fn line_break(text: &[u8]) -> Option<(usize, bool)> {
+/// The length of all that spells breaks at the beginning of `text`.
+fn line_break(text: &[u8]) -> usize {
     match text {
-        [b'\r', ..] => Some((1, true)),
-        [b'\n', ..] => Some((1, false)),
-        [b'\\', b'r', ..] => Some((2, true)),
-        [b'\\', b'n', ..] => Some((2, false)),
-        _ => None,
+        [b'\r' | b'\n', rest @ ..] => 1 + line_break(rest),
+        [b'\\', b'r' | b'n', rest @ ..] => 2 + line_break(rest),
+        _ => 0,
     }
 }
 
@@ -90,12 +86,15 @@ fn tried(form: &Form, text: &[u8], at: usize) -> Vec<Tried> {
 /// Where the longest end of `text` begins that starts a form, how much of the form it is, and the form's label.
 pub(super) fn live(forms: &[Form], text: &[u8]) -> (usize, usize, u32) {
     for at in 0..text.len() {
-        for form in forms {
-            for tried in tried(form, text, at) {
-                if let Tried::RunsOut(depth) = tried {
-                    return (at, depth, form.label);
-                }
-            }
+        let depths = forms.iter().flat_map(|form| {
+            tried(form, text, at).into_iter().filter_map(move |tried| match tried {
+                Tried::RunsOut(depth) => Some((depth, form.label)),
+                Tried::EndsAt(_) => None,
+            })
+        });
+        // The deepest, and of those the first.
+        if let Some((depth, label)) = depths.reduce(|best, next| if next.0 > best.0 { next } else { best }) {
+            return (at, depth, label);
         }
     }
     (text.len(), 0, 0)
