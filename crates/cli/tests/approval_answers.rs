@@ -325,3 +325,15 @@ fn req_a02_one_terminal_shows_one_question_at_a_time() {
     let (yes, no) = (json.matches("approved").count(), json.matches("denied").count());
     assert_eq!((yes, no), (1, 1), "{first}: {json}");
 }
+
+#[test]
+#[ignore = "needs the command that runs something in a sandbox"]
+fn req_a14_nobody_inside_a_sandbox_can_answer() {
+    let home = home("");
+    let waiter = gateway(&home, "s");
+    let id = waiting(&home, 1).remove(0);
+    let inside = call(&home, &["run", "--", asking::COFFERDAM, "approvals", "allow", &id]).run();
+    assert_ne!(inside.status(), 0, "{}{}", inside.stdout(), inside.stderr());
+    assert_eq!(answer(&home, &["deny", &id]).0, 0, "it still waits");
+    assert_eq!(waiter.decided(), "denied");
+}
