@@ -1,0 +1,3 @@
+//! Runs a program confined by the kernel.
+
+pub mod seccomp;
