@@ -85,7 +85,8 @@ fn actions(calls: &Calls, number_of: fn(&str) -> Option<u32>) -> Vec<(u32, Actio
     let mut actions: BTreeMap<u32, Action> = BTreeMap::new();
     let mut set = |name: &str, action: Action| {
         assert!(
-            syscalls::x86_64::Sysno::from_str(name).is_ok() || syscalls::aarch64::Sysno::from_str(name).is_ok(),
+            syscalls::x86_64::Sysno::from_str(name).is_ok()
+                || syscalls::aarch64::Sysno::from_str(name).is_ok(),
             "no system call is called {name}"
         );
         // Old calls do not exist on every architecture.
@@ -140,8 +141,11 @@ fn errno(name: &str) -> u16 {
 fn render(steps: &[Step]) -> String {
     let mut out = String::from("pub static FILTER: &[Instruction] = &[\n");
     for (code, if_true, if_false, value) in steps {
-        writeln!(out, "Instruction {{ code: {code}, if_true: {if_true}, if_false: {if_false}, value: {value} }},")
-            .expect("a string takes all that is written");
+        writeln!(
+            out,
+            "Instruction {{ code: {code}, if_true: {if_true}, if_false: {if_false}, value: {value} }},"
+        )
+        .expect("a string takes all that is written");
     }
     out.push_str("];\n");
     out

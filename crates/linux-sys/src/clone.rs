@@ -13,7 +13,6 @@ use crate::threads;
 pub struct Namespaces(u64);
 
 impl Namespaces {
-    pub const NONE: Self = Self(0);
     pub const USER: Self = Self(libc::CLONE_NEWUSER as u64);
     pub const PID: Self = Self(libc::CLONE_NEWPID as u64);
     pub const MOUNT: Self = Self(libc::CLONE_NEWNS as u64);
@@ -25,6 +24,25 @@ impl Namespaces {
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+}
+
+/// Which of the two processes this is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Forked {
+    Parent { child: i32 },
+    Child,
+}
+
+/// Starts a copy of this process in the same namespaces, by the old call: the filter of a sandbox does not know
+/// clone3. Refused in a process with threads, as [`clone`] is.
+pub fn fork() -> io::Result<Forked> {
+    threads::require_single()?;
+    // SAFETY: there is a single thread, so the child's copy of every lock is free.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => Ok(Forked::Child),
+        child => Ok(Forked::Parent { child }),
     }
 }
 
@@ -58,7 +76,8 @@ pub fn clone(namespaces: Namespaces) -> io::Result<Cloned> {
     };
     // SAFETY: `arguments` is a live `clone_args` of the size given, without CLONE_VM and with no stack of its
     // own, so the child goes on with a copy of this one; there is a single thread, so nothing is copied half-done.
-    let result = unsafe { libc::syscall(libc::SYS_clone3, &raw mut arguments, size_of::<libc::clone_args>()) };
+    let result =
+        unsafe { libc::syscall(libc::SYS_clone3, &raw mut arguments, size_of::<libc::clone_args>()) };
     match result {
         0 => Ok(Cloned::Child),
         pid if pid > 0 => {

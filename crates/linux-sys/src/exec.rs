@@ -7,7 +7,10 @@ use std::os::unix::ffi::OsStrExt;
 
 use cofferdam_policy::environment::ChildEnvironment;
 
-/// Everything that [`exec`] needs, made before rights are given up, because making it allocates.
+/// The arguments and the environment of a program. It is made from a [`ChildEnvironment`] or from the bytes of
+/// another image, so whatever starts has an environment that was built by the rules.
+///
+/// It has no `Debug`: the environment may hold a credential by explicit wish.
 pub struct Image {
     arguments: Vec<CString>,
     variables: Vec<CString>,
@@ -19,7 +22,48 @@ impl Image {
         let variables = environment
             .iter()
             .map(|(name, value)| CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()));
-        Ok(Self { arguments: arguments.collect::<Result<_, _>>()?, variables: variables.collect::<Result<_, _>>()? })
+        Ok(Self {
+            arguments: arguments.collect::<Result<_, _>>()?,
+            variables: variables.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The image as bytes, for the way to the process that will start it: the number of arguments, then every
+    /// string with its end.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        bytes.extend((self.arguments.len() as u64).to_ne_bytes());
+        for string in self.arguments.iter().chain(&self.variables) {
+            bytes.extend(string.as_bytes_with_nul());
+        }
+        bytes
+    }
+
+    /// The inverse of [`Image::to_bytes`].
+    pub fn from_bytes(bytes: &[u8]) -> io::Result<Self> {
+        let broken = || io::Error::other("the bytes are no image of a program");
+        let (count, strings) = bytes.split_first_chunk::<8>().ok_or_else(broken)?;
+        let count = usize::try_from(u64::from_ne_bytes(*count)).map_err(|_| broken())?;
+        let mut arguments: Vec<CString> = strings
+            .split_inclusive(|&byte| byte == 0)
+            .map(|string| CStr::from_bytes_with_nul(string).map(CStr::to_owned).map_err(|_| broken()))
+            .collect::<Result<_, _>>()?;
+        if count > arguments.len() {
+            return Err(broken());
+        }
+        let variables = arguments.split_off(count);
+        Ok(Self { arguments, variables })
+    }
+
+    /// The program's name: the first argument.
+    pub fn program(&self) -> Option<&CStr> {
+        self.arguments.first().map(CString::as_c_str)
+    }
+
+    pub fn variable(&self, name: &str) -> Option<&[u8]> {
+        self.variables
+            .iter()
+            .find_map(|variable| variable.as_bytes().strip_prefix(name.as_bytes())?.strip_prefix(b"="))
     }
 }
 

@@ -3,6 +3,7 @@
 //! This is the only crate of the project that may contain unsafe code.
 
 pub mod clone;
+pub mod descriptors;
 pub mod exec;
 pub mod mount;
 pub mod netlink;

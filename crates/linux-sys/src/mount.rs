@@ -9,7 +9,8 @@ use std::path::Path;
 
 use rustix::fs::CWD;
 use rustix::mount::{
-    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags,
+    UnmountFlags,
 };
 
 /// What programs may not do below a mount.
@@ -54,11 +55,14 @@ impl Tree {
         Ok(Self(rustix::mount::open_tree(descriptor, c"", flags)?))
     }
 
-    /// A new file system with these options.
-    pub fn new(kind: &CStr, options: &[(&CStr, &CStr)]) -> io::Result<Self> {
+    /// A new file system with these options; one without a value is a flag.
+    pub fn new(kind: &CStr, options: &[(&CStr, Option<&CStr>)]) -> io::Result<Self> {
         let context = rustix::mount::fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
         for (key, value) in options {
-            rustix::mount::fsconfig_set_string(context.as_fd(), *key, *value)?;
+            match value {
+                Some(value) => rustix::mount::fsconfig_set_string(context.as_fd(), *key, *value)?,
+                None => rustix::mount::fsconfig_set_flag(context.as_fd(), *key)?,
+            }
         }
         rustix::mount::fsconfig_create(context.as_fd())?;
         let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
@@ -67,6 +71,15 @@ impl Tree {
 
     /// Restricts every mount of the tree.
     pub fn restrict(&self, restrictions: Restrictions) -> io::Result<()> {
+        self.set_attributes(restrictions, libc::AT_RECURSIVE)
+    }
+
+    /// Restricts the topmost mount of the tree and leaves what is mounted below it as it is.
+    pub fn restrict_top(&self, restrictions: Restrictions) -> io::Result<()> {
+        self.set_attributes(restrictions, 0)
+    }
+
+    fn set_attributes(&self, restrictions: Restrictions, recursive: libc::c_int) -> io::Result<()> {
         let attributes =
             libc::mount_attr { attr_set: restrictions.0, attr_clr: 0, propagation: 0, userns_fd: 0 };
         // SAFETY: the path is an empty C string, and `attributes` is a live `mount_attr` of the size given.
@@ -75,7 +88,7 @@ impl Tree {
                 libc::SYS_mount_setattr,
                 self.0.as_raw_fd(),
                 c"".as_ptr(),
-                libc::AT_EMPTY_PATH | libc::AT_RECURSIVE,
+                libc::AT_EMPTY_PATH | recursive,
                 &raw const attributes,
                 size_of::<libc::mount_attr>(),
             )
@@ -83,10 +96,10 @@ impl Tree {
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Puts the tree over `target`, a path below `directory` that is no link.
-    pub fn attach(&self, directory: BorrowedFd<'_>, target: &Path) -> io::Result<()> {
-        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
-        Ok(rustix::mount::move_mount(self.0.as_fd(), c"", directory, target, flags)?)
+    /// Puts the tree over what `target` is a descriptor of.
+    pub fn attach(&self, target: BorrowedFd<'_>) -> io::Result<()> {
+        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+        Ok(rustix::mount::move_mount(self.0.as_fd(), c"", target, c"", flags)?)
     }
 }
 

@@ -39,7 +39,8 @@ pub fn route_everything_to_loopback() -> io::Result<()> {
 
 /// Sends one message and waits for the kernel's answer to it.
 fn exchange(kind: u16, flags: u16, body: &[u8]) -> io::Result<()> {
-    let socket = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
+    let socket =
+        rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
     let length = 16 + body.len();
     let mut message = Vec::with_capacity(length);
     message.extend(u32::try_from(length).map_err(io::Error::other)?.to_ne_bytes());

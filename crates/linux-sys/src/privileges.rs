@@ -44,7 +44,8 @@ pub fn drop_all_capabilities() -> io::Result<()> {
 pub fn join_new_keyring() -> io::Result<()> {
     const JOIN_SESSION_KEYRING: libc::c_long = 1;
     // SAFETY: a null name asks for an anonymous keyring; no memory is read.
-    let result = unsafe { libc::syscall(libc::SYS_keyctl, JOIN_SESSION_KEYRING, std::ptr::null::<libc::c_char>()) };
+    let result =
+        unsafe { libc::syscall(libc::SYS_keyctl, JOIN_SESSION_KEYRING, std::ptr::null::<libc::c_char>()) };
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 

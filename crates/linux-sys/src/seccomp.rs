@@ -23,9 +23,11 @@ struct Program {
 
 /// Puts this thread, and every process it starts, under the filter for good. `no_new_privs` must be set.
 pub fn install(filter: &[Instruction]) -> io::Result<()> {
-    let length = u16::try_from(filter.len()).map_err(|_| io::Error::other("the filter has too many instructions"))?;
+    let length =
+        u16::try_from(filter.len()).map_err(|_| io::Error::other("the filter has too many instructions"))?;
     let program = Program { length, instructions: filter.as_ptr() };
     // SAFETY: `program` points to `length` instructions that live until the call returns; the kernel copies them.
-    let result = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program) };
+    let result =
+        unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

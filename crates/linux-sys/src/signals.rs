@@ -14,7 +14,8 @@ impl Signals {
         // SAFETY: `set` is an initialised signal set; the old mask is not asked for.
         check(unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) })?;
         // SAFETY: as above; -1 asks for a new descriptor.
-        let descriptor = unsafe { libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
+        let descriptor =
+            unsafe { libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
         check(descriptor)?;
         // SAFETY: the kernel has just made this descriptor, and nobody else owns it.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(descriptor) }))

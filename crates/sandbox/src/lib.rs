@@ -1,3 +1,22 @@
 //! Runs a program confined by the kernel.
+//!
+//! A [`request::Request`] and a look at the host become a [`plan::Plan`] (data); [`launch`] makes the namespaces
+//! and hands the plan to their first process, which carries it out stage by stage and then starts commands.
 
-pub mod seccomp;
+mod channel;
+mod command;
+mod landlock;
+pub mod launch;
+mod layout;
+pub mod messages;
+mod pid_one;
+pub mod plan;
+pub mod planner;
+pub mod report;
+pub mod request;
+mod root;
+mod seccomp;
+mod stages;
+pub mod survey;
+mod sweep;
+pub mod text;

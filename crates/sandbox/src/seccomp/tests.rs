@@ -55,9 +55,16 @@ fn expected(unknown: u16, calls: &[(u32, Action)], number: u32, arguments: [u64;
 
 fn condition() -> impl Strategy<Value = Condition> {
     let values = || prop::collection::vec(0u32..6, 1..4);
-    let test = prop_oneof![values().prop_map(Question::Is), values().prop_map(Question::IsNot), Just(Question::HasAny)];
-    (0u32..6, prop_oneof![Just(u32::MAX), 1u32..8], test)
-        .prop_map(|(argument, mask, test)| Condition { argument, mask, test })
+    let test = prop_oneof![
+        values().prop_map(Question::Is),
+        values().prop_map(Question::IsNot),
+        Just(Question::HasAny)
+    ];
+    (0u32..6, prop_oneof![Just(u32::MAX), 1u32..8], test).prop_map(|(argument, mask, test)| Condition {
+        argument,
+        mask,
+        test,
+    })
 }
 
 fn action() -> impl Strategy<Value = Action> {

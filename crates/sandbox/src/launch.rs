@@ -1,0 +1,146 @@
+//! The launcher's side: make the sandbox, start commands in it, hear how they ended.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use cofferdam_linux_sys::clone::{self, Cloned, Namespaces};
+use cofferdam_linux_sys::exec::Image;
+use rustix::process::Signal;
+
+use crate::channel::{self, Channel};
+use crate::messages::{Ended, FromSandbox, NotStarted, Problem, ToSandbox, Window};
+use crate::pid_one;
+use crate::plan::{Limits, Network, Plan};
+use crate::report::Report;
+use crate::text::Text;
+
+/// Namespaces that exist, with a first process in them that waits for its plan. Made before the launcher reads
+/// anything secret, because that process begins as a copy of the launcher.
+#[derive(Debug)]
+pub struct Prepared {
+    channel: Channel,
+    process: OwnedFd,
+}
+
+/// A sandbox that is ready for commands.
+#[derive(Debug)]
+pub struct Sandbox {
+    channel: Channel,
+    process: OwnedFd,
+}
+
+/// Something that a sandbox tells.
+#[derive(Debug)]
+pub enum News {
+    Started {
+        terminal: Option<OwnedFd>,
+    },
+    NotStarted(NotStarted),
+    Ended(Ended),
+    /// The sandbox is gone; these names were set aside.
+    Gone {
+        held: Vec<Text>,
+    },
+}
+
+/// A command as the launcher hands it over.
+pub struct Start<'a> {
+    pub image: &'a Image,
+    pub directory: &'a Path,
+    pub terminal: Option<Window>,
+    pub limits: Limits,
+    pub descriptors: &'a [BorrowedFd<'a>],
+}
+
+/// Makes the namespaces. This process must have one thread.
+pub fn prepare(network: Network) -> io::Result<Prepared> {
+    let mut namespaces = Namespaces::USER
+        .and(Namespaces::PID)
+        .and(Namespaces::MOUNT)
+        .and(Namespaces::IPC)
+        .and(Namespaces::UTS)
+        .and(Namespaces::CGROUP);
+    if network != Network::Host {
+        namespaces = namespaces.and(Namespaces::NETWORK);
+    }
+    let (ours, theirs) = Channel::pair()?;
+    match clone::clone(namespaces)? {
+        Cloned::Child => {
+            // Held open here, it would hide the launcher's end from this process for ever.
+            drop(ours);
+            pid_one::run(&theirs)
+        }
+        Cloned::Parent { child, .. } => Ok(Prepared { channel: ours, process: child }),
+    }
+}
+
+impl Prepared {
+    /// Builds the sandbox; nothing has been started in it yet.
+    pub fn build(self, plan: &Plan) -> Result<(Sandbox, Report), Problem> {
+        let lost = |error: io::Error| Problem {
+            step: "the connection to the sandbox".to_owned(),
+            error: error.to_string(),
+            errno: error.raw_os_error(),
+        };
+        self.channel.send(&ToSandbox::Build(plan.clone()), &[]).map_err(lost)?;
+        match self.channel.receive().map_err(lost)? {
+            Some((FromSandbox::Built(report), _)) => {
+                Ok((Sandbox { channel: self.channel, process: self.process }, report))
+            }
+            Some((FromSandbox::NotBuilt(problem), _)) => Err(problem),
+            _ => Err(lost(io::Error::other("it ended before it was built"))),
+        }
+    }
+}
+
+impl Sandbox {
+    pub fn start(&self, id: u64, start: &Start<'_>) -> io::Result<()> {
+        let image = channel::memory_file(&start.image.to_bytes())?;
+        let mut descriptors = vec![image.as_fd()];
+        descriptors.extend(start.descriptors);
+        let message = ToSandbox::Start {
+            id,
+            directory: start.directory.into(),
+            terminal: start.terminal,
+            limits: start.limits,
+        };
+        self.channel.send(&message, &descriptors)
+    }
+
+    pub fn signal(&self, id: u64, signal: i32) -> io::Result<()> {
+        self.channel.send(&ToSandbox::Signal { id, signal }, &[])
+    }
+
+    /// The next news of a command, by its number.
+    pub fn news(&self) -> io::Result<(u64, News)> {
+        Ok(match self.channel.receive()? {
+            Some((FromSandbox::Started { id }, mut descriptors)) => {
+                (id, News::Started { terminal: descriptors.pop() })
+            }
+            Some((FromSandbox::NotStarted { id, why }, _)) => (id, News::NotStarted(why)),
+            Some((FromSandbox::Ended { id, how }, _)) => (id, News::Ended(how)),
+            Some((FromSandbox::Held(held), _)) => (0, News::Gone { held }),
+            Some((FromSandbox::Built(_) | FromSandbox::NotBuilt(_), _)) | None => {
+                (0, News::Gone { held: Vec::new() })
+            }
+        })
+    }
+
+    /// Asks the sandbox to end: every process in it dies, and the last news says so.
+    pub fn finish(&self) -> io::Result<()> {
+        Ok(rustix::net::shutdown(&self.channel, rustix::net::Shutdown::Write)?)
+    }
+
+    /// Ends the sandbox without asking.
+    pub fn kill(&self) {
+        // It is gone already if this fails.
+        let _ = rustix::process::pidfd_send_signal(&self.process, Signal::KILL);
+    }
+}
+
+impl AsFd for Sandbox {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.channel.as_fd()
+    }
+}

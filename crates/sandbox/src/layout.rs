@@ -1,0 +1,194 @@
+//! What the tree of a sandbox is made of: tables, so that a reviewer reads them in one place.
+
+/// Directories of the system, shown read-only where they exist. A link on the host is the same link inside.
+pub const SYSTEM: &[&str] =
+    &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/gnu/store"];
+
+/// The parts of `/etc` that programs need and that hold no secret. Everything else there is absent: a list of
+/// what to hide would miss the next file with a password in it.
+pub const ETC: &[&str] = &[
+    "alternatives",
+    "bash.bashrc",
+    "ca-certificates",
+    "ca-certificates.conf",
+    "crypto-policies",
+    "debian_version",
+    "fonts",
+    "gai.conf",
+    "host.conf",
+    "inputrc",
+    "java",
+    "java-11-openjdk",
+    "java-17-openjdk",
+    "java-21-openjdk",
+    "java-25-openjdk",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "locale.alias",
+    "locale.conf",
+    "localtime",
+    "lsb-release",
+    "magic",
+    "magic.mime",
+    "mime.types",
+    "networks",
+    "os-release",
+    "pki/ca-trust",
+    "pki/tls/certs",
+    "profile",
+    "protocols",
+    "python3",
+    "python3.11",
+    "python3.13",
+    "redhat-release",
+    "services",
+    "shells",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+    "terminfo",
+    "timezone",
+    "vim",
+    "xdg",
+    "zsh",
+];
+
+/// Device files without which programs do not run.
+pub const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
+
+/// Links that programs expect in `/dev`.
+pub const DEVICE_LINKS: &[(&str, &str)] = &[
+    ("/dev/fd", "/proc/self/fd"),
+    ("/dev/stdin", "/proc/self/fd/0"),
+    ("/dev/stdout", "/proc/self/fd/1"),
+    ("/dev/stderr", "/proc/self/fd/2"),
+    ("/dev/ptmx", "pts/ptmx"),
+];
+
+/// Parts of `/proc` that speak of the machine or of the kernel instead of the sandbox's own processes, or that
+/// change the machine when written to.
+pub const MASKED_PROC: &[&str] = &[
+    "/proc/acpi",
+    "/proc/bus",
+    "/proc/config.gz",
+    "/proc/driver",
+    "/proc/fs",
+    "/proc/iomem",
+    "/proc/ioports",
+    "/proc/irq",
+    "/proc/kallsyms",
+    "/proc/kcore",
+    "/proc/key-users",
+    "/proc/keys",
+    "/proc/kmsg",
+    "/proc/kpagecgroup",
+    "/proc/kpagecount",
+    "/proc/kpageflags",
+    "/proc/latency_stats",
+    "/proc/mtrr",
+    "/proc/sched_debug",
+    "/proc/scsi",
+    "/proc/slabinfo",
+    "/proc/swaps",
+    "/proc/sysrq-trigger",
+    "/proc/sysvipc",
+    "/proc/timer_list",
+    "/proc/vmallocinfo",
+];
+
+/// Parts of `/sys` that runtimes ask how many processors there are; the rest of it is absent.
+pub const SYS: &[&str] = &["/sys/devices/system/cpu"];
+
+/// Directories of tools below the home, shown read-only where they exist.
+pub const TOOLS: &[&str] = &[
+    ".bun",
+    ".cargo",
+    ".deno",
+    ".dotnet",
+    ".elan",
+    ".fnm",
+    ".ghcup",
+    ".goenv",
+    ".juliaup",
+    ".local/bin",
+    ".local/lib",
+    ".local/pipx",
+    ".local/share/fnm",
+    ".local/share/mise",
+    ".local/share/pnpm",
+    ".local/share/uv",
+    ".nodenv",
+    ".npm-global",
+    ".nvm",
+    ".pyenv",
+    ".rbenv",
+    ".rustup",
+    ".rvm",
+    ".sdkman",
+    ".volta",
+    "go",
+    "miniconda3",
+];
+
+/// Files with credentials inside the directories above.
+pub const TOOL_CREDENTIALS: &[&str] = &[
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".bun/install/auth",
+    ".sdkman/etc/config",
+    ".npm-global/etc/npmrc",
+];
+
+/// Names in the workspace that hold secrets. `*` stands for any characters.
+pub const WORKSPACE_SECRETS: &[&str] = &[
+    ".env",
+    ".env.*",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "*.jks",
+    "*.keystore",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".git-credentials",
+    "credentials.json",
+    "service-account*.json",
+];
+
+/// Names that look like the ones above and are made to be shared.
+pub const WORKSPACE_EXAMPLES: &[&str] =
+    &[".env.example", ".env.sample", ".env.template", ".env.dist", ".env.defaults"];
+
+/// Names in the workspace whose contents the host runs, now or later. They can be read, not written, and not
+/// made where they are missing.
+pub const WORKSPACE_PROTECTED: &[&str] = &[
+    ".claude",
+    ".codex",
+    ".cofferdam.toml",
+    ".cursor",
+    ".devcontainer",
+    ".direnv",
+    ".envrc",
+    ".gemini",
+    ".git/config",
+    ".git/config.worktree",
+    ".git/hooks",
+    ".git/info/attributes",
+    ".gitmodules",
+    ".husky",
+    ".idea",
+    ".mcp.json",
+    ".mise.toml",
+    ".opencode",
+    ".pre-commit-config.yaml",
+    ".vscode",
+    ".zed",
+    "lefthook.yml",
+    "mise.toml",
+];

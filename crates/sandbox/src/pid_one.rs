@@ -1,0 +1,144 @@
+//! The first process of a sandbox: it starts commands, collects the dead, passes signals on, and ends everything
+//! with itself. It holds nothing that a command could want.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use cofferdam_linux_sys::signals::Signals;
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::{Pid, Signal, WaitOptions};
+
+use crate::channel::Channel;
+use crate::command;
+use crate::messages::{Ended, FromSandbox, Problem, ToSandbox};
+use crate::stages::{self, Confined};
+use crate::sweep;
+
+const SIGCHLD: i32 = 17;
+const SIGTERM: i32 = 15;
+
+/// Runs as the first process until the launcher is gone or the first command has ended.
+pub fn run(channel: &Channel) -> ! {
+    let status = match serve(channel) {
+        Ok(()) => 0,
+        Err(problem) => {
+            // If the launcher is gone, nobody is left to be told.
+            let _ = channel.send(&FromSandbox::NotBuilt(problem), &[]);
+            1
+        }
+    };
+    std::process::exit(status)
+}
+
+fn serve(channel: &Channel) -> Result<(), Problem> {
+    let lost = |error: io::Error| Problem {
+        step: "the connection to the launcher".to_owned(),
+        error: error.to_string(),
+        errno: error.raw_os_error(),
+    };
+    stages::forget_launcher()?;
+    let signals = Signals::take_over(&[SIGCHLD, SIGTERM]).map_err(lost)?;
+    let Some((ToSandbox::Build(plan), _)) = channel.receive::<ToSandbox>().map_err(lost)? else {
+        return Ok(());
+    };
+    let (confined, report) = stages::confine(&plan)?;
+    channel.send(&FromSandbox::Built(report), &[]).map_err(lost)?;
+    let mut init = Init { channel, confined, commands: BTreeMap::new() };
+    let served = init.serve(&signals).map_err(lost);
+    end_all();
+    // If the launcher is gone, the names tell by themselves what happened.
+    let _ = channel.send(&FromSandbox::Held(sweep::set_aside(&plan.sweep)), &[]);
+    served
+}
+
+/// Ends every other process of this namespace and waits until the last one is gone, so that nothing is written
+/// any more.
+fn end_all() {
+    // The number means all but the caller.
+    let _ = rustix::process::kill_process_group(Pid::INIT, Signal::KILL);
+    while !matches!(rustix::process::wait(WaitOptions::empty()), Err(rustix::io::Errno::CHILD)) {}
+}
+
+struct Init<'a> {
+    channel: &'a Channel,
+    confined: Confined,
+    commands: BTreeMap<i32, u64>,
+}
+
+impl Init<'_> {
+    fn serve(&mut self, signals: &Signals) -> io::Result<()> {
+        loop {
+            let mut ready = [
+                PollFd::new(self.channel, PollFlags::IN),
+                PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN),
+            ];
+            match rustix::event::poll(&mut ready, None) {
+                Err(rustix::io::Errno::INTR) => continue,
+                other => other?,
+            };
+            let [from_launcher, from_kernel] = ready.map(|ready| !ready.revents().is_empty());
+            if from_kernel {
+                while let Some(signal) = signals.next()? {
+                    if signal == SIGTERM {
+                        return Ok(());
+                    }
+                }
+                self.collect()?;
+            }
+            if from_launcher {
+                match self.channel.receive()? {
+                    None => return Ok(()),
+                    Some((message, descriptors)) => self.obey(message, descriptors)?,
+                }
+            }
+        }
+    }
+
+    fn obey(&mut self, message: ToSandbox, descriptors: Vec<OwnedFd>) -> io::Result<()> {
+        match message {
+            // A second tree cannot be built any more; the rights are gone.
+            ToSandbox::Build(_) => Ok(()),
+            ToSandbox::Start { id, directory, terminal, limits } => {
+                let command = command::Command { directory: directory.into(), terminal, limits, descriptors };
+                match command::start(&self.confined, command) {
+                    Ok(started) => {
+                        self.commands.insert(started.pid, id);
+                        let terminal: Vec<_> = started.terminal.iter().map(AsFd::as_fd).collect();
+                        self.channel.send(&FromSandbox::Started { id }, &terminal)
+                    }
+                    Err(why) => self.channel.send(&FromSandbox::NotStarted { id, why }, &[]),
+                }
+            }
+            ToSandbox::Signal { id, signal } => {
+                let target = self.commands.iter().find(|(_, command)| **command == id).map(|(pid, _)| *pid);
+                // The number belongs to the command until `collect` has waited for it, so it cannot be another's.
+                if let (Some(pid), Some(signal)) =
+                    (target.and_then(Pid::from_raw), Signal::from_named_raw(signal))
+                {
+                    let _ = rustix::process::kill_process_group(pid, signal);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Waits for every process that has ended: commands, and orphans that became this process's children.
+    fn collect(&mut self) -> io::Result<()> {
+        loop {
+            let (pid, status) = match rustix::process::wait(WaitOptions::NOHANG) {
+                Ok(Some(ended)) => ended,
+                Ok(None) | Err(rustix::io::Errno::CHILD) => return Ok(()),
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            let Some(id) = self.commands.remove(&pid.as_raw_nonzero().get()) else { continue };
+            let how = match (status.exit_status(), status.terminating_signal()) {
+                (Some(code), _) => Ended::Exited(code),
+                (None, Some(signal)) => Ended::Killed(signal),
+                (None, None) => Ended::Exited(0),
+            };
+            self.channel.send(&FromSandbox::Ended { id, how }, &[])?;
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The way into a sandbox, in one line from top to bottom: reading order is execution order, and each stage
+//! says what becomes impossible with it. It runs in the first process of the new namespaces, which is a copy of
+//! the launcher made before the launcher has read anything that is secret.
+
+use std::fs;
+use std::io;
+
+use cofferdam_linux_sys::{netlink, privileges, seccomp as filter};
+use rustix::process::{DumpableBehavior, Signal};
+
+use crate::landlock::{self, Enforcement};
+use crate::messages::Problem;
+use crate::plan::{Network, Plan};
+use crate::report::{LayerName, Report};
+use crate::{root, seccomp};
+
+/// The proof that every stage has been passed. Only [`confine`] makes one, and no program starts without one.
+#[derive(Debug)]
+pub struct Confined(());
+
+/// Before the plan has come: nothing of the launcher is kept.
+pub fn forget_launcher() -> Result<(), Problem> {
+    // From here on this process dies with the launcher, however that ends.
+    step("the end with the launcher", rustix::process::set_parent_process_death_signal(Some(Signal::KILL)))?;
+    // From here on nobody finds the launcher's variables in the memory of this copy.
+    step("forgetting the environment", privileges::forget_environment())?;
+    // From here on the standard streams of the launcher are not held open by this process.
+    step("leaving the standard streams", leave_standard_streams())
+}
+
+/// Carries the plan out. After it, this process and everything it starts is confined for good.
+pub fn confine(plan: &Plan) -> Result<(Confined, Report), Problem> {
+    let mut report = Report::default();
+
+    // From here on this process is nobody but the person who started it: one user and one group are mapped.
+    step("the user map", map_identity(plan))?;
+    // From here on no other process can read this one's memory, descriptors or environment.
+    step("closing /proc/1", rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable))?;
+    report.enforced(LayerName::Namespaces, "user, pid, mount, network, ipc, uts, cgroup");
+
+    // From here on the keys of the person's session are out of reach. A kernel without keyrings has none to keep.
+    match privileges::join_new_keyring() {
+        Err(error) if error.raw_os_error() != Some(38) => return step("a keyring of its own", Err(error)),
+        _ => report.enforced(LayerName::Keyring, "a new, empty session keyring"),
+    }
+
+    // From here on the only network is a loopback that nobody else has.
+    step("the host name", rustix::system::sethostname(plan.hostname.as_bytes()))?;
+    match plan.network {
+        Network::None => {
+            step("the loopback interface", netlink::loopback_up())?;
+            report.enforced(LayerName::Network, "a loopback of its own");
+        }
+        Network::Host => report.missing(LayerName::Network, "the host's network, by request"),
+    }
+
+    // From here on no file of the host exists that the plan does not name.
+    root::build(&plan.files).map_err(|failure| problem(failure.operation, &failure.error))?;
+    report.enforced(LayerName::Files, format!("{} operations", plan.files.len()));
+
+    // From here on no program gains rights by being started, set-user-id programs included.
+    step("no new privileges", rustix::thread::set_no_new_privs(true))?;
+    // From here on no mount, route, host name or other process's identity can be changed.
+    step("dropping capabilities", privileges::drop_all_capabilities())?;
+    report.enforced(LayerName::Capabilities, "none left in any set, and locked");
+
+    // From here on nothing outside the writable paths can be written to, whatever the mounts say.
+    match step("Landlock", landlock::restrict(&plan.writable))? {
+        Enforcement::Full => report.enforced(LayerName::Landlock, "files, signals, abstract sockets"),
+        Enforcement::Part => report.missing(LayerName::Landlock, "the kernel knows only a part of it"),
+        Enforcement::None => {
+            report.missing(LayerName::Landlock, "the kernel does not know it, or it is switched off")
+        }
+    }
+
+    // From here on most of the kernel does not exist.
+    step("the system call filter", filter::install(seccomp::FILTER))?;
+    report.enforced(LayerName::Seccomp, format!("{} instructions", seccomp::FILTER.len()));
+
+    // From here on the end of the launcher still ends everything, but leaves time to look over the workspace.
+    step("the end with the launcher", rustix::process::set_parent_process_death_signal(Some(Signal::TERM)))?;
+    Ok((Confined(()), report))
+}
+
+fn map_identity(plan: &Plan) -> io::Result<()> {
+    let (user, group) = (plan.identity.user, plan.identity.group);
+    // Without this the kernel refuses a group map to anyone without privileges: dropping a group could open files.
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/gid_map", format!("{group} {group} 1\n"))?;
+    fs::write("/proc/self/uid_map", format!("{user} {user} 1\n"))
+}
+
+fn leave_standard_streams() -> io::Result<()> {
+    let null = fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdin(&null)?;
+    rustix::stdio::dup2_stdout(&null)?;
+    Ok(rustix::stdio::dup2_stderr(&null)?)
+}
+
+fn step<T, E: Into<io::Error>>(name: &str, result: Result<T, E>) -> Result<T, Problem> {
+    result.map_err(|error| problem(name.to_owned(), &error.into()))
+}
+
+fn problem(step: String, error: &io::Error) -> Problem {
+    Problem { step, error: error.to_string(), errno: error.raw_os_error() }
+}
