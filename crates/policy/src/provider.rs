@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use crate::host::HostPattern;
+
 /// Text that is either part of the program or read from a document.
 pub type Text = Cow<'static, str>;
 /// A list that is either part of the program or read from a document.
@@ -146,4 +148,96 @@ pub enum Checked {
     Unchecked(Text),
     /// Written by the user.
     Configured,
+}
+
+/// Where a credential stands, without how it is written there. What is minted or signed ends in the same
+/// header as a bearer token.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// The header's name in lower case.
+    Header(String),
+    Query(Text),
+    Path(Text),
+    Json(Text),
+    Form(Text),
+    Cookie(Text),
+}
+
+impl Scheme {
+    pub fn place(&self) -> Place {
+        match self {
+            Self::Header { name, .. } => Place::Header(name.to_ascii_lowercase()),
+            Self::Query { name } => Place::Query(name.clone()),
+            Self::Path { template } => Place::Path(template.clone()),
+            Self::Json { pointer } => Place::Json(pointer.clone()),
+            Self::Form { name } => Place::Form(name.clone()),
+            Self::Cookie { name } => Place::Cookie(name.clone()),
+            Self::Basic { .. }
+            | Self::SigV4
+            | Self::GoogleServiceAccount { .. }
+            | Self::OAuth2 { .. }
+            | Self::GithubApp => Place::Header("authorization".to_owned()),
+        }
+    }
+}
+
+impl Provider {
+    /// The host patterns, ready to match. They were checked when the provider was read.
+    pub fn host_patterns(&self) -> impl Iterator<Item = HostPattern> {
+        self.hosts.iter().filter_map(|host| HostPattern::parse(host).ok())
+    }
+
+    /// Whether a request could be meant for both: they share a host, a port and a place.
+    pub fn collides(&self, other: &Self) -> bool {
+        let ports = self.ports.iter().any(|port| other.ports.contains(port));
+        let hosts = || self.host_patterns().any(|host| other.host_patterns().any(|its| host.overlaps(&its)));
+        let place = |scheme: &Scheme| other.schemes.iter().any(|its| its.place() == scheme.place());
+        ports && self.schemes.iter().any(place) && hosts()
+    }
+}
+
+impl TokenForm {
+    pub const LEAST_BITS: u32 = 128;
+
+    /// For a provider of the user's that says nothing about it.
+    pub const STANDARD: Self =
+        Self { prefix: Cow::Borrowed("cfd_"), length: 40, alphabet: Alphabet::Alphanumeric };
+
+    /// How many bits of randomness fit, rounded down.
+    pub fn bits(&self) -> u32 {
+        u32::from(self.length) * self.alphabet.millibits() / 1000
+    }
+}
+
+impl Alphabet {
+    pub fn characters(self) -> &'static str {
+        match self {
+            Self::Hex => "0123456789abcdef",
+            Self::UpperAlphanumeric => "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789",
+            Self::Alphanumeric => "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789",
+            Self::Base64Url => "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_",
+        }
+    }
+
+    /// The fewest characters that hold 128 bits.
+    pub fn least_length(self) -> u32 {
+        (TokenForm::LEAST_BITS * 1000).div_ceil(self.millibits())
+    }
+
+    /// Thousandths of a bit in one character, rounded down.
+    fn millibits(self) -> u32 {
+        match self {
+            Self::Hex => 4000,
+            Self::UpperAlphanumeric => 5169,
+            Self::Alphanumeric => 5954,
+            Self::Base64Url => 6000,
+        }
+    }
+}
+
+impl SecretSource {
+    /// How long the output of a command is used when the document does not say.
+    pub const TTL: Duration = Duration::from_secs(300);
+    /// How long a command may take when the document does not say.
+    pub const TIMEOUT: Duration = Duration::from_secs(10);
 }

@@ -17,6 +17,14 @@ impl ChildEnvironment {
         Self { variables: BTreeMap::new() }
     }
 
+    pub(super) fn of(variables: BTreeMap<OsString, OsString>) -> Self {
+        Self { variables }
+    }
+
+    pub fn get(&self, name: impl AsRef<OsStr>) -> Option<&OsStr> {
+        self.variables.get(name.as_ref()).map(OsString::as_os_str)
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.variables.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }

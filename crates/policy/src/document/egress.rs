@@ -1,0 +1,189 @@
+//! `[egress]`: what may be reached, and how.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use super::reader::{Section, Wrong};
+use super::{allow, path_text};
+use crate::address::{CheckedAddress, Cidr, DenyList};
+use crate::host::Host;
+use crate::rules::AllowRule;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Egress {
+    pub enabled: bool,
+    /// For containers and other clients; sandboxes bring their own sockets.
+    pub listen: SocketAddr,
+    /// No working egress, no sandbox.
+    pub enforce: bool,
+    pub fail_on_uncovered_providers: bool,
+    pub allow_env_fallback: bool,
+    pub foreign_credentials: ForeignCredentials,
+    pub deny: DenyList,
+    /// Besides the public roots; see [`super::locate`].
+    pub upstream_ca_files: Vec<String>,
+    pub upstream_proxy: Option<(Host, u16)>,
+    pub resolve: Resolve,
+    pub limits: EgressLimits,
+    pub allow: Vec<AllowRule>,
+}
+
+/// What happens to a credential that is not ours on a host that has one of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ForeignCredentials {
+    Refuse,
+    Pass,
+}
+
+/// Limits of one sandbox; `None` is no limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EgressLimits {
+    pub requests_per_minute: Option<u32>,
+    pub concurrent_requests: Option<u32>,
+    pub request_body: Option<u64>,
+}
+
+/// Where a host and port are really dialled, like `curl --resolve`. The deny list is not asked: the user
+/// wrote this very address.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Resolve(HashMap<(Host, u16), SocketAddr>);
+
+impl Resolve {
+    pub fn get(&self, host: &Host, port: u16) -> Option<(CheckedAddress, u16)> {
+        // An empty map is the common case, and the key would have to be cloned to ask.
+        if self.0.is_empty() {
+            return None;
+        }
+        let target = self.0.get(&(host.clone(), port))?;
+        Some((CheckedAddress::written_by_the_user(target.ip()), target.port()))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Default for Egress {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9191),
+            enforce: true,
+            fail_on_uncovered_providers: true,
+            allow_env_fallback: false,
+            foreign_credentials: ForeignCredentials::Refuse,
+            deny: DenyList::BuiltIn,
+            upstream_ca_files: Vec::new(),
+            upstream_proxy: None,
+            resolve: Resolve::default(),
+            limits: EgressLimits::STANDARD,
+            allow: Vec::new(),
+        }
+    }
+}
+
+impl EgressLimits {
+    pub const STANDARD: Self =
+        Self { requests_per_minute: Some(600), concurrent_requests: Some(64), request_body: Some(64 << 20) };
+}
+
+pub(super) fn read(section: &Section<'_>) -> Egress {
+    section.allow_keys(&[
+        "enabled",
+        "listen",
+        "enforce",
+        "fail_on_uncovered_providers",
+        "allow_env_fallback",
+        "foreign_credentials",
+        "deny_cidrs",
+        "upstream_ca_files",
+        "upstream_proxy",
+        "resolve",
+        "limits",
+        "allow",
+    ]);
+    let default = Egress::default();
+    let foreign = [("refuse", ForeignCredentials::Refuse), ("pass", ForeignCredentials::Pass)];
+    let fail = section.flag("fail_on_uncovered_providers");
+    Egress {
+        enabled: section.flag("enabled").unwrap_or(default.enabled),
+        listen: section.parsed("listen", socket).unwrap_or(default.listen),
+        enforce: section.flag("enforce").unwrap_or(default.enforce),
+        fail_on_uncovered_providers: fail.unwrap_or(default.fail_on_uncovered_providers),
+        allow_env_fallback: section.flag("allow_env_fallback").unwrap_or(default.allow_env_fallback),
+        foreign_credentials: section
+            .choice("foreign_credentials", &foreign)
+            .unwrap_or(default.foreign_credentials),
+        deny: deny(section),
+        upstream_ca_files: path_text(section, "upstream_ca_files"),
+        upstream_proxy: section.parsed("upstream_proxy", proxy),
+        resolve: section.section("resolve").map(|section| resolve(&section)).unwrap_or_default(),
+        limits: section
+            .section("limits")
+            .map_or(default.limits, |section| read_limits(&section, EgressLimits::STANDARD)),
+        allow: allow::read_all(section),
+    }
+}
+
+pub(super) fn read_limits(section: &Section<'_>, otherwise: EgressLimits) -> EgressLimits {
+    section.allow_keys(&["requests_per_minute", "concurrent_requests", "request_body"]);
+    EgressLimits {
+        requests_per_minute: section.count("requests_per_minute").or(otherwise.requests_per_minute),
+        concurrent_requests: section.count("concurrent_requests").or(otherwise.concurrent_requests),
+        request_body: section.size("request_body").or(otherwise.request_body),
+    }
+}
+
+fn deny(section: &Section<'_>) -> DenyList {
+    if !section.has("deny_cidrs") {
+        return DenyList::BuiltIn;
+    }
+    let ranges = section.list("deny_cidrs", |text| {
+        Cidr::parse(text)
+            .map_err(|error| (error.to_string(), Some("write a range such as \"10.0.0.0/8\"".into())))
+    });
+    // A list of nothing but mistakes is empty too, but then the document is refused as a whole.
+    if ranges.is_empty() { DenyList::Off } else { DenyList::Ranges(ranges) }
+}
+
+fn resolve(section: &Section<'_>) -> Resolve {
+    let mut map = HashMap::new();
+    for key in section.keys() {
+        let target = section.parsed(key, socket);
+        let hint = || Some("write it as \"host:port\" = \"address:port\"".to_owned());
+        match Host::parse_with_port(key) {
+            Ok((host, Some(port))) => {
+                if let Some(target) = target
+                    && map.insert((host, port), target).is_some()
+                {
+                    section.wrong_key(key, format!("{key:?} is here twice, in two spellings"), None);
+                }
+            }
+            Ok((_, None)) => section.wrong_key(key, format!("{key:?} has no port"), hint()),
+            Err(error) => section.wrong_key(key, format!("{key:?} {error}"), hint()),
+        }
+    }
+    Resolve(map)
+}
+
+/// An address with a port, never a name: what is listened on or dialled must not depend on a resolver.
+fn socket(text: &str) -> Result<SocketAddr, Wrong> {
+    let hint = || Some("write an address and a port from 1 to 65535, such as \"127.0.0.1:9191\"".to_owned());
+    match text.parse::<SocketAddr>() {
+        Ok(SocketAddr::V6(address)) if address.scope_id() != 0 => Err(("has a zone".into(), hint())),
+        Ok(address) if address.port() != 0 => Ok(address),
+        Ok(_) => Err(("has port 0".into(), hint())),
+        Err(_) => Err(("is not an address with a port".into(), hint())),
+    }
+}
+
+fn proxy(text: &str) -> Result<(Host, u16), Wrong> {
+    let hint = || Some("write it as \"http://host:port\"".to_owned());
+    let rest =
+        text.strip_prefix("http://").ok_or_else(|| ("does not begin with http://".to_owned(), hint()))?;
+    match Host::parse_with_port(rest.strip_suffix('/').unwrap_or(rest)) {
+        Ok((host, Some(port))) => Ok((host, port)),
+        Ok((_, None)) => Err(("has no port".into(), hint())),
+        Err(error) => Err((error.to_string(), hint())),
+    }
+}
