@@ -1,5 +1,7 @@
 //! What was typed. One definition per flag feeds the parser, the help, the manual and the completions.
 
+pub mod run;
+
 use clap::{Parser, Subcommand};
 
 use crate::exit::Exit;
@@ -12,7 +14,9 @@ pub struct Args {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {}
+pub enum Command {
+    Run(Box<run::Run>),
+}
 
 /// Parses the command line; help and version go to standard output, mistakes to standard error.
 pub fn parse() -> Result<Args, Exit> {

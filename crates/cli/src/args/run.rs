@@ -1,0 +1,91 @@
+//! `cofferdam run`, as typed.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use cofferdam_policy::units;
+
+/// Run one command in a sandbox
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cofferdam run -- make test
+  cofferdam run --timeout 10m --read ~/datasets -- python3 train.py
+  cofferdam run --profile strict --memory 2GiB -- ./untrusted
+  cofferdam run --dry-run -- true            print the plan and start nothing
+
+Exit status: the command's own; 128+n if signal n ended it; 124 timeout; 125 the sandbox could not be
+made; 126 not executable; 127 not found; 77 refused by policy.")]
+pub struct Run {
+    /// How much of the host the command sees
+    #[arg(long, value_enum, default_value_t = Profile::Workspace)]
+    pub profile: Profile,
+
+    /// The directory the command may write to [default: the current one]
+    #[arg(long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+
+    /// Show a path of the host, read-only
+    #[arg(long, value_name = "PATH")]
+    pub read: Vec<PathBuf>,
+
+    /// Show a path of the host, writable
+    #[arg(long, value_name = "PATH")]
+    pub write: Vec<PathBuf>,
+
+    /// Hide a path that the command would see
+    #[arg(long, value_name = "PATH")]
+    pub hide: Vec<PathBuf>,
+
+    /// Pass a variable of yours on, or set one
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    pub env: Vec<OsString>,
+
+    /// Use the host's network: no protection of it at all
+    #[arg(long)]
+    pub danger_host_network: bool,
+
+    /// End the command, and all it started, after this long
+    #[arg(long, value_name = "TIME", value_parser = units::duration)]
+    pub timeout: Option<Duration>,
+
+    /// Memory that a process of the command may have
+    #[arg(long, value_name = "SIZE", value_parser = units::size)]
+    pub memory: Option<u64>,
+
+    /// Processes that the command may have at once
+    #[arg(long, value_name = "COUNT")]
+    pub pids: Option<u64>,
+
+    /// Processor time that a process of the command may use
+    #[arg(long, value_name = "TIME", value_parser = units::duration)]
+    pub cpu: Option<Duration>,
+
+    /// Write what was enforced and how it ended to a file, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+
+    /// Print the plan and start nothing
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// With --dry-run: print the plan as JSON
+    #[arg(long, requires = "dry_run")]
+    pub json: bool,
+
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Profile {
+    /// System and workspace; none of your tools
+    Strict,
+    /// The same with your tools (~/.cargo, ~/.nvm, …), read-only
+    Workspace,
+    /// The same with your whole home, read-only, its secrets hidden
+    Home,
+}
