@@ -9,10 +9,17 @@ mod exit;
 mod failure;
 mod output;
 mod places;
+mod secret_sources;
+mod settings;
 
 use std::process::ExitCode;
 
+use cofferdam_linux_sys::hardening;
+
 fn main() -> ExitCode {
+    // Before anything is read: from here on no other process of the user can look into this one. What the
+    // kernel refused is told by the commands that report protection.
+    hardening::apply();
     let args = match args::parse() {
         Ok(args) => args,
         Err(exit) => return exit.into(),

@@ -15,7 +15,12 @@ pub fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
 
 /// Prints lines as they are.
 pub fn text(text: &str) -> Result<(), Failure> {
-    finish(io::stdout().lock().write_all(text.as_bytes()))
+    bytes(text.as_bytes())
+}
+
+/// Prints bytes as they are.
+pub fn bytes(bytes: &[u8]) -> Result<(), Failure> {
+    finish(io::stdout().lock().write_all(bytes))
 }
 
 /// Prints rows under their headings, each column as wide as its widest cell; the last one is not padded.

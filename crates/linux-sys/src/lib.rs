@@ -2,12 +2,18 @@
 //!
 //! This is the only crate of the project that may contain unsafe code.
 
+pub mod child;
 pub mod clone;
 pub mod descriptors;
 pub mod exec;
+pub mod hardening;
+pub mod memory;
 pub mod mount;
 pub mod netlink;
+pub mod own_environment;
 pub mod privileges;
+pub mod probe;
+pub mod read_guard;
 pub mod seccomp;
 pub mod signals;
 pub mod threads;

@@ -32,7 +32,10 @@ pub fn forget_launcher() -> Result<(), Problem> {
 pub fn confine(plan: &Plan) -> Result<(Confined, Report), Problem> {
     let mut report = Report::default();
 
-    // From here on this process is nobody but the person who started it: one user and one group are mapped.
+    // From here on this process is nobody but the person who started it: one user and one group are mapped. The
+    // kernel gives the files of a closed process to root, so it is open for as long as the maps are written; the
+    // launcher's environment is forgotten by now.
+    step("opening /proc/self", rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable))?;
     step("the user map", map_identity(plan))?;
     // From here on no other process can read this one's memory, descriptors or environment.
     step("closing /proc/1", rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable))?;

@@ -1,6 +1,11 @@
 //! One file per command.
 
+mod completions;
+mod config;
+mod man;
+mod read_guard;
 mod run;
+mod secrets;
 
 use crate::args::{Args, Command};
 use crate::exit::Exit;
@@ -9,5 +14,10 @@ use crate::failure::Failure;
 pub fn run(args: Args) -> Result<Exit, Failure> {
     match args.command {
         Command::Run(args) => run::run(&args),
+        Command::Config(command) => config::run(command),
+        Command::Secrets(args) => secrets::run(&args),
+        Command::ReadGuard(args) => read_guard::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     }
 }

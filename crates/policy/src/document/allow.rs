@@ -3,6 +3,7 @@
 use super::reader::{Section, Wrong};
 use crate::host::{HostPattern, PatternError};
 use crate::method::{Method, MethodError};
+use crate::mistake::quoted;
 use crate::path::PathPattern;
 use crate::rules::AllowRule;
 
@@ -33,7 +34,7 @@ fn read(section: &Section<'_>) -> AllowRule {
         methods: section.list("methods", |text| {
             Method::parse(text).map_err(|error| {
                 let hint = (error == MethodError::NotUpperCase)
-                    .then(|| format!("write \"{}\"", text.to_ascii_uppercase()));
+                    .then(|| format!("write {}", quoted(&text.to_ascii_uppercase())));
                 (error.to_string(), hint)
             })
         }),

@@ -7,6 +7,7 @@ use super::reader::{Section, Wrong};
 use super::{allow, path_text};
 use crate::address::{CheckedAddress, Cidr, DenyList};
 use crate::host::Host;
+use crate::mistake::quoted;
 use crate::rules::AllowRule;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -156,11 +157,11 @@ fn resolve(section: &Section<'_>) -> Resolve {
                 if let Some(target) = target
                     && map.insert((host, port), target).is_some()
                 {
-                    section.wrong_key(key, format!("{key:?} is here twice, in two spellings"), None);
+                    section.wrong_key(key, format!("{} is here twice, in two spellings", quoted(key)), None);
                 }
             }
-            Ok((_, None)) => section.wrong_key(key, format!("{key:?} has no port"), hint()),
-            Err(error) => section.wrong_key(key, format!("{key:?} {error}"), hint()),
+            Ok((_, None)) => section.wrong_key(key, format!("{} has no port", quoted(key)), hint()),
+            Err(error) => section.wrong_key(key, format!("{} {error}", quoted(key)), hint()),
         }
     }
     Resolve(map)

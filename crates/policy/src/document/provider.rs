@@ -129,7 +129,7 @@ fn schemes(section: &Section<'_>) -> Vec<Scheme> {
         || Some("such as scheme = { header = \"Authorization\", template = \"Bearer {}\" }".to_owned());
     match (section.has("scheme"), section.has("schemes")) {
         (true, true) => {
-            section.wrong_key("schemes", "there is both a scheme and schemes", Some("keep one".into()))
+            section.wrong_key("schemes", "there is both a scheme and schemes", Some("keep one".into()));
         }
         (false, false) => section.wrong("scheme", "the provider has no scheme", hint()),
         _ => {}

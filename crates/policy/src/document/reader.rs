@@ -128,9 +128,10 @@ impl<'s> Section<'s> {
         self.table.get(key)
     }
 
-    fn wrong_type<T>(&self, key: &str, value: &Spanned<DeValue<'_>>, wanted: &str) -> Option<T> {
-        let sentence = format!("{} must be {wanted}, not {}", quoted(&self.full(key)), kind(value.get_ref()));
-        self.source.mistake(value.span(), sentence, None);
+    fn wrong_type<T>(&self, key: &str, value: &Spanned<DeValue<'_>>, wanted: Wanted) -> Option<T> {
+        let full = self.full(key);
+        let sentence = format!("{} must be {}, not {}", quoted(&full), wanted.words(), kind(value.get_ref()));
+        self.source.mistake(value.span(), sentence, Some(wanted.example(key, &full)));
         None
     }
 
@@ -146,7 +147,7 @@ impl<'s> Section<'s> {
                 let at = value.span();
                 Some(Section { source: self.source, path: self.full(key), table, at })
             }
-            _ => self.wrong_type(key, value, "a table"),
+            _ => self.wrong_type(key, value, Wanted::Table),
         }
     }
 
@@ -167,7 +168,7 @@ impl<'s> Section<'s> {
                 );
                 Vec::new()
             }
-            Some((value, _)) => self.wrong_type(key, value, "a list of tables").unwrap_or_default(),
+            Some((value, _)) => self.wrong_type(key, value, Wanted::Tables).unwrap_or_default(),
         }
     }
 
@@ -175,7 +176,7 @@ impl<'s> Section<'s> {
         let value = self.get(key)?;
         match value.get_ref() {
             DeValue::Boolean(flag) => Some(*flag),
-            _ => self.wrong_type(key, value, "true or false"),
+            _ => self.wrong_type(key, value, Wanted::Flag),
         }
     }
 
@@ -183,7 +184,7 @@ impl<'s> Section<'s> {
         let value = self.get(key)?;
         match value.get_ref() {
             DeValue::String(text) => Some(text),
-            _ => self.wrong_type(key, value, "a text in quotes"),
+            _ => self.wrong_type(key, value, Wanted::Text),
         }
     }
 
@@ -231,7 +232,7 @@ impl<'s> Section<'s> {
     pub fn count(&self, key: &str) -> Option<u32> {
         let value = self.get(key)?;
         let DeValue::Integer(number) = value.get_ref() else {
-            return self.wrong_type(key, value, "a whole number without quotes");
+            return self.wrong_type(key, value, Wanted::Count);
         };
         let count = u32::from_str_radix(number.as_str(), number.radix()).ok().filter(|count| *count > 0);
         if count.is_none() {
@@ -271,15 +272,15 @@ impl<'s> Section<'s> {
 
     /// A list of texts that `parse` understands; every wrong one is reported.
     pub fn list<T>(&self, key: &str, parse: impl Fn(&str) -> Result<T, Wrong>) -> Vec<T> {
-        self.items(key, "a list of texts in quotes", |item| match item.get_ref() {
+        self.items(key, Wanted::Texts, |item| match item.get_ref() {
             DeValue::String(text) => self.or_mistake(key, text, item.span(), parse(text)),
-            _ => self.wrong_type(key, item, "a list of texts in quotes"),
+            _ => self.wrong_type(key, item, Wanted::Texts),
         })
     }
 
     /// A list of ports.
     pub fn ports(&self, key: &str) -> Vec<u16> {
-        self.items(key, "a list of port numbers", |item| match item.get_ref() {
+        self.items(key, Wanted::Ports, |item| match item.get_ref() {
             DeValue::Integer(number) => {
                 let port = u16::from_str_radix(number.as_str(), number.radix()).ok().filter(|port| *port > 0);
                 if port.is_none() {
@@ -292,14 +293,14 @@ impl<'s> Section<'s> {
                 }
                 port
             }
-            _ => self.wrong_type(key, item, "a list of port numbers without quotes"),
+            _ => self.wrong_type(key, item, Wanted::Ports),
         })
     }
 
     fn items<T>(
         &self,
         key: &str,
-        wanted: &str,
+        wanted: Wanted,
         read: impl Fn(&'s Spanned<DeValue<'s>>) -> Option<T>,
     ) -> Vec<T> {
         match self.get(key).map(|value| (value, value.get_ref())) {
@@ -314,7 +315,46 @@ impl<'s> Section<'s> {
         let empty =
             |value: &Spanned<DeValue<'_>>| value.get_ref().as_array().is_some_and(|items| items.is_empty());
         if self.get(key).is_none_or(empty) {
-            self.wrong(key, format!("{} {why}", quoted(&self.full(key))), None);
+            let full = self.full(key);
+            self.wrong(key, format!("{} {why}", quoted(&full)), Some(Wanted::Texts.example(key, &full)));
+        }
+    }
+}
+
+/// What belongs in a place.
+#[derive(Debug, Clone, Copy)]
+enum Wanted {
+    Table,
+    Tables,
+    Flag,
+    Text,
+    Count,
+    Texts,
+    Ports,
+}
+
+impl Wanted {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Table => "a table",
+            Self::Tables => "a list of tables",
+            Self::Flag => "true or false",
+            Self::Text => "a text in quotes",
+            Self::Count => "a whole number without quotes",
+            Self::Texts => "a list of texts in quotes",
+            Self::Ports => "a list of port numbers without quotes",
+        }
+    }
+
+    fn example(self, key: &str, full: &str) -> String {
+        match self {
+            Self::Table => format!("write [{full}] on a line of its own, or {key} = {{ \u{2026} }}"),
+            Self::Tables => format!("write [[{full}]] on a line of its own"),
+            Self::Flag => format!("write {key} = true or {key} = false"),
+            Self::Text => format!("write {key} = \"\u{2026}\""),
+            Self::Count => format!("such as {key} = 100"),
+            Self::Texts => format!("write {key} = [\"\u{2026}\", \u{2026}]"),
+            Self::Ports => format!("such as {key} = [443]"),
         }
     }
 }

@@ -150,7 +150,7 @@ fn a_path() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
     fn compiled_rules_mean_what_the_naive_matcher_says(
