@@ -19,9 +19,9 @@ Examples:
 Exit status: the command's own; 128+n if signal n ended it; 124 timeout; 125 the sandbox could not be
 made; 126 not executable; 127 not found; 77 refused by policy.")]
 pub struct Run {
-    /// How much of the host the command sees
-    #[arg(long, value_enum, default_value_t = Profile::Workspace)]
-    pub profile: Profile,
+    /// How much of the host the command sees [default: the configured one, or workspace]
+    #[arg(long, value_enum)]
+    pub profile: Option<Profile>,
 
     /// The directory the command may write to [default: the current one]
     #[arg(long, value_name = "DIR")]
@@ -43,6 +43,10 @@ pub struct Run {
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub env: Vec<OsString>,
 
+    /// What the network is: only a loopback of the sandbox's own, for now
+    #[arg(long, value_enum, default_value_t = Network::None)]
+    pub network: Network,
+
     /// Use the host's network: no protection of it at all
     #[arg(long)]
     pub danger_host_network: bool,
@@ -57,7 +61,7 @@ pub struct Run {
 
     /// Processes that the command may have at once
     #[arg(long, value_name = "COUNT")]
-    pub pids: Option<u64>,
+    pub pids: Option<u32>,
 
     /// Processor time that a process of the command may use
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
@@ -88,4 +92,10 @@ pub enum Profile {
     Workspace,
     /// The same with your whole home, read-only, its secrets hidden
     Home,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Network {
+    /// A loopback of the sandbox's own and nothing else
+    None,
 }

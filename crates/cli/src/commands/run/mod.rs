@@ -2,29 +2,27 @@
 
 mod outcome;
 mod supervise;
+mod wish;
 
 use std::io;
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
 
-use cofferdam_linux_sys::exec::Image;
-use cofferdam_policy::environment::{self, HostEnvironment, Origin, ProviderVariables, Trust, Wish};
-use cofferdam_policy::registry::Registry;
 use cofferdam_sandbox::launch::{self, Start};
-use cofferdam_sandbox::plan::{Identity, Limits, Network, Plan};
-use cofferdam_sandbox::planner;
-use cofferdam_sandbox::request::{Profile, Request};
-use cofferdam_sandbox::survey::Machine;
+use cofferdam_sandbox::plan::Network;
 
-use crate::args::run::{Profile as TypedProfile, Run};
+use crate::args::run::{Network as TypedNetwork, Run};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use wish::Wished;
 
 pub fn run(args: &Run) -> Result<Exit, Failure> {
-    let network = if args.danger_host_network { Network::Host } else { Network::None };
+    let network = match args.network {
+        _ if args.danger_host_network => Network::Host,
+        TypedNetwork::None => Network::None,
+    };
     if args.dry_run {
-        let plan = plan(args, network)?;
+        let plan = Wished::read(args, network)?.plan()?;
         return if args.json { output::json(&plan) } else { output::text(&plan.to_string()) }
             .map(|()| Exit::Success);
     }
@@ -35,18 +33,19 @@ pub fn run(args: &Run) -> Result<Exit, Failure> {
     }
     // First of all, before anything is read: the sandbox begins as a copy of this process.
     let prepared = launch::prepare(network).map_err(|error| outcome::no_namespaces(&error))?;
-    let plan = plan(args, network)?;
-    let image = image(args)?;
+    let wished = Wished::read(args, network)?;
+    let plan = wished.plan()?;
+    let image = wished.image(&args.env, &args.command)?;
     let (sandbox, report) = prepared.build(&plan).map_err(|problem| outcome::not_built(&problem))?;
     let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
     let start = Start {
         image: &image,
-        directory: &workspace(args)?,
+        directory: &wished.request.workspace,
         terminal: None,
         limits: plan.limits,
         descriptors: &[stdin.as_fd(), stdout.as_fd(), stderr.as_fd()],
     };
-    let end = supervise::supervise(&sandbox, &start, args.timeout)?;
+    let end = supervise::supervise(&sandbox, &start, wished.timeout)?;
     for held in &end.held {
         eprintln!("cofferdam: the command made a file that your own tools would run; it is now {held}");
     }
@@ -54,64 +53,4 @@ pub fn run(args: &Run) -> Result<Exit, Failure> {
         outcome::write_report(path, &report, &end)?;
     }
     outcome::exit(&end, &args.command)
-}
-
-fn plan(args: &Run, network: Network) -> Result<Plan, Failure> {
-    let home = std::env::var_os("HOME")
-        .filter(|home| !home.is_empty())
-        .map_or_else(|| PathBuf::from("/root"), PathBuf::from);
-    let request = Request {
-        profile: match args.profile {
-            TypedProfile::Strict => Profile::Strict,
-            TypedProfile::Workspace => Profile::Workspace,
-            TypedProfile::Home => Profile::Home,
-        },
-        workspace: workspace(args)?,
-        home: resolve(&home)?,
-        read: args.read.iter().map(|path| resolve(path)).collect::<Result<_, _>>()?,
-        write: args.write.iter().map(|path| resolve(path)).collect::<Result<_, _>>()?,
-        hide: args.hide.iter().filter_map(|path| path.canonicalize().ok()).collect(),
-        network,
-        limits: Limits {
-            memory: args.memory,
-            processes: args.pids,
-            cpu_seconds: args.cpu.map(|time| time.as_secs().max(1)),
-            file_size: None,
-            open_files: None,
-        },
-    };
-    let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
-    planner::plan(&request, Identity { user, group }, &Machine)
-        .map_err(|refusal| Failure::new(Exit::NotStarted, refusal.to_string()).hint(refusal.hint()))
-}
-
-fn workspace(args: &Run) -> Result<PathBuf, Failure> {
-    resolve(args.workspace.as_deref().unwrap_or(Path::new(".")))
-}
-
-/// A path without links, as the sandbox will have it.
-fn resolve(path: &Path) -> Result<PathBuf, Failure> {
-    path.canonicalize().map_err(|error| {
-        Failure::new(Exit::NotStarted, format!("cannot use {}: {error}", path.display()))
-            .hint("check the path")
-    })
-}
-
-/// The command with the environment that an unknown program gets.
-fn image(args: &Run) -> Result<Image, Failure> {
-    let wishes = args
-        .env
-        .iter()
-        .map(|typed| Wish::parse(typed, Origin::CommandLine))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|bad| {
-            Failure::new(Exit::NotStarted, format!("--env: {bad}")).hint("write NAME or NAME=VALUE")
-        })?;
-    let host = HostEnvironment::new(std::env::vars_os());
-    let registry = Registry::default();
-    let mut request = environment::Request::plain(Trust::Unknown);
-    request.wishes = &wishes;
-    let built = environment::build(&host, &request, &ProviderVariables::new(&registry));
-    Image::new(&args.command, &built.environment)
-        .map_err(|error| Failure::new(Exit::NotStarted, format!("the command cannot be started: {error}")))
 }

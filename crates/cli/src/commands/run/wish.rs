@@ -1,0 +1,158 @@
+//! From what was typed and what is configured to what the sandbox is asked for.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cofferdam_linux_sys::exec::Image;
+use cofferdam_policy::document::{self, Project, SandboxLimits};
+use cofferdam_policy::environment::{self, HostEnvironment, Origin, ProviderVariables, Trust, Wish};
+use cofferdam_policy::layers::{Layered, RunOptions};
+use cofferdam_policy::registry::Registry;
+use cofferdam_sandbox::plan::{Identity, Limits, Network, Plan};
+use cofferdam_sandbox::planner;
+use cofferdam_sandbox::request::{Profile, Request};
+use cofferdam_sandbox::survey::Machine;
+
+use crate::args::run::{Profile as TypedProfile, Run};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::settings::{self, Settings};
+
+/// Open files that a command may have: what servers are given, and far from what the kernel can hold.
+const OPEN_FILES: u64 = 65_536;
+/// Processes and threads that a command may have at once: more than any build starts.
+const PROCESSES: u64 = 4096;
+
+/// Everything that one run is asked to be.
+pub struct Wished {
+    pub request: Request,
+    /// Time on the wall clock.
+    pub timeout: Option<Duration>,
+    layered: Layered,
+}
+
+impl Wished {
+    /// Reads the configuration, lets the project narrow it, and puts what was typed on top.
+    pub fn read(args: &Run, network: Network) -> Result<Self, Failure> {
+        let settings = Settings::load()?;
+        let workspace = resolve(args.workspace.as_deref().unwrap_or(Path::new(".")))?;
+        let home = home()?;
+        let hidden = |hide: &[String], beside: &Path| -> Vec<PathBuf> {
+            hide.iter().filter_map(|text| document::locate(text, beside, Some(&home))).collect()
+        };
+        let mut hide = hidden(&settings.config.sandbox.hide, &settings.places.config);
+        let mut layered = Layered::new(settings.config);
+        if let Some(project) = project(&workspace)? {
+            hide.extend(hidden(&project.hide, &workspace));
+            layered = layered.narrow(project);
+        }
+        hide.extend(args.hide.iter().cloned());
+        let layered = layered.overridden_by(typed(args));
+        let sandbox = &layered.config.sandbox;
+        let request = Request {
+            profile: match sandbox.profile {
+                document::Profile::Strict => Profile::Strict,
+                document::Profile::Workspace => Profile::Workspace,
+                document::Profile::Home => Profile::Home,
+            },
+            workspace,
+            read: args.read.iter().map(|path| resolve(path)).collect::<Result<_, _>>()?,
+            write: args.write.iter().map(|path| resolve(path)).collect::<Result<_, _>>()?,
+            // What does not exist cannot be seen either.
+            hide: hide.iter().filter_map(|path| path.canonicalize().ok()).collect(),
+            home,
+            network,
+            limits: limits(sandbox.limits),
+        };
+        Ok(Self { request, timeout: sandbox.limits.wall, layered })
+    }
+
+    pub fn plan(&self) -> Result<Plan, Failure> {
+        let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+        planner::plan(&self.request, Identity { user, group }, &Machine)
+            .map_err(|refusal| Failure::new(Exit::NotStarted, refusal.to_string()).hint(refusal.hint()))
+    }
+
+    /// The command with the environment that an unknown program gets.
+    pub fn image(&self, typed: &[OsString], command: &[OsString]) -> Result<Image, Failure> {
+        let config = &self.layered.config;
+        let passed = config.sandbox.pass.iter().map(|name| (OsString::from(name), Origin::Configuration));
+        let typed = typed.iter().map(|wish| (wish.clone(), Origin::CommandLine));
+        let wishes = passed
+            .chain(typed)
+            .map(|(wish, origin)| Wish::parse(&wish, origin))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|bad| {
+                Failure::new(Exit::NotStarted, format!("--env: {bad}")).hint("write NAME or NAME=VALUE")
+            })?;
+        let host = HostEnvironment::new(std::env::vars_os());
+        let registry = Registry::new(config.providers.clone());
+        let mut request = environment::Request::plain(Trust::Unknown);
+        request.wishes = &wishes;
+        let built = environment::build(&host, &request, &ProviderVariables::new(&registry));
+        Image::new(command, &built.environment).map_err(|error| {
+            Failure::new(Exit::NotStarted, format!("the command cannot be started: {error}"))
+        })
+    }
+}
+
+fn typed(args: &Run) -> RunOptions {
+    RunOptions {
+        allow: Vec::new(),
+        profile: args.profile.map(|profile| match profile {
+            TypedProfile::Strict => document::Profile::Strict,
+            TypedProfile::Workspace => document::Profile::Workspace,
+            TypedProfile::Home => document::Profile::Home,
+        }),
+        hide: Vec::new(),
+        limits: SandboxLimits {
+            memory: args.memory,
+            processes: args.pids,
+            cpu: args.cpu,
+            file_size: None,
+            wall: args.timeout,
+        },
+    }
+}
+
+fn limits(wished: SandboxLimits) -> Limits {
+    Limits {
+        memory: wished.memory,
+        processes: Some(wished.processes.map_or(PROCESSES, u64::from)),
+        cpu_seconds: wished.cpu.map(|time| time.as_secs().max(1)),
+        file_size: wished.file_size,
+        open_files: Some(OPEN_FILES),
+    }
+}
+
+/// What the project says about itself. Whatever runs in the workspace can write this file, so it only narrows; one
+/// that cannot be read or understood is a failure, because it may have hidden something.
+fn project(workspace: &Path) -> Result<Option<Project>, Failure> {
+    let path = workspace.join(settings::PROJECT_FILE);
+    if path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        return Ok(None);
+    }
+    let text = settings::read_text(&path)?;
+    let shown = path.display().to_string();
+    Project::parse(&shown, &text).map(Some).map_err(|mistakes| settings::report(&path, &mistakes))
+}
+
+fn home() -> Result<PathBuf, Failure> {
+    match std::env::var_os("HOME").filter(|home| !home.is_empty()) {
+        Some(home) => resolve(Path::new(&home)),
+        None => {
+            Err(Failure::new(Exit::NotStarted, "HOME is not set, so there is no telling what to keep out")
+                .hint("set HOME to your home directory"))
+        }
+    }
+}
+
+/// A path without links, as the sandbox will have it.
+fn resolve(path: &Path) -> Result<PathBuf, Failure> {
+    path.canonicalize().map_err(|error| {
+        Failure::new(Exit::NotStarted, format!("cannot use {}: {error}", path.display()))
+            .hint("check the path")
+    })
+}
