@@ -1,21 +1,58 @@
 //! What the tree of a sandbox is made of: tables, so that a reviewer reads them in one place.
 
+use crate::plan::Operation;
+
+const MIB: u64 = 1 << 20;
+/// Private memory for `/tmp` and the home: large enough for a build, far from the whole machine.
+pub const SCRATCH: u64 = 4096 * MIB;
+
+/// What every sandbox has, whatever is asked for. Its first process builds this while the launcher still makes
+/// up the plan.
+pub fn fixed() -> Vec<Operation> {
+    let private = |path: &str, bytes| Operation::Private { path: path.into(), bytes };
+    let link = |(path, to): &(&str, &str)| Operation::Link { path: (*path).into(), to: (*to).into() };
+    let mask = |path: &&str| Operation::Mask { path: (*path).into() };
+    let mut files = vec![Operation::Processes { path: "/proc".into() }];
+    files.extend(MASKED_PROC.iter().map(mask));
+    files.push(Operation::Freeze { path: "/proc/sys".into() });
+    files.push(mask(&"/proc/sys/kernel/random/boot_id"));
+    files.push(private("/dev", MIB));
+    files.extend(DEVICES.iter().map(|path| Operation::Device { path: (*path).into() }));
+    files.extend(DEVICE_LINKS.iter().map(link));
+    files.push(Operation::Terminals { path: "/dev/pts".into() });
+    files.extend([private("/dev/shm", SCRATCH), private("/tmp", SCRATCH), private("/run", 16 * MIB)]);
+    files.extend([("/var/tmp", "/tmp"), ("/var/run", "/run")].iter().map(link));
+    files.extend(
+        ETC_OWN.iter().map(|(path, contents)| Operation::File {
+            path: (*path).into(),
+            contents: (*contents).to_owned(),
+        }),
+    );
+    files
+}
+
+/// Files of the sandbox's own, which tell nothing about the host.
+const ETC_OWN: &[(&str, &str)] = &[
+    ("/etc/hosts", "127.0.0.1 localhost cofferdam\n::1 localhost\n"),
+    ("/etc/hostname", "cofferdam\n"),
+    ("/etc/machine-id", "c0ffe4da000000000000000000000000\n"),
+    ("/etc/nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\n"),
+    ("/etc/resolv.conf", ""),
+];
+
 /// Directories of the system, shown read-only where they exist. A link on the host is the same link inside.
 pub const SYSTEM: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/gnu/store"];
 
 /// The parts of `/etc` that programs need and that hold no secret. Everything else there is absent: a list of
-/// what to hide would miss the next file with a password in it.
+/// what to hide would miss the next file with a password in it. Each is a mount of its own, so what only repeats
+/// the defaults of the library that reads it (`gai.conf`, `host.conf`, `magic`, …) is left out.
 pub const ETC: &[&str] = &[
     "alternatives",
     "bash.bashrc",
-    "ca-certificates",
-    "ca-certificates.conf",
     "crypto-policies",
     "debian_version",
     "fonts",
-    "gai.conf",
-    "host.conf",
     "inputrc",
     "java",
     "java-11-openjdk",
@@ -29,10 +66,7 @@ pub const ETC: &[&str] = &[
     "locale.conf",
     "localtime",
     "lsb-release",
-    "magic",
-    "magic.mime",
     "mime.types",
-    "networks",
     "os-release",
     "pki/ca-trust",
     "pki/tls/certs",
@@ -43,7 +77,6 @@ pub const ETC: &[&str] = &[
     "python3.13",
     "redhat-release",
     "services",
-    "shells",
     "ssl/certs",
     "ssl/openssl.cnf",
     "terminfo",
@@ -54,10 +87,10 @@ pub const ETC: &[&str] = &[
 ];
 
 /// Device files without which programs do not run.
-pub const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
+const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
 /// Links that programs expect in `/dev`.
-pub const DEVICE_LINKS: &[(&str, &str)] = &[
+const DEVICE_LINKS: &[(&str, &str)] = &[
     ("/dev/fd", "/proc/self/fd"),
     ("/dev/stdin", "/proc/self/fd/0"),
     ("/dev/stdout", "/proc/self/fd/1"),
@@ -67,7 +100,7 @@ pub const DEVICE_LINKS: &[(&str, &str)] = &[
 
 /// Parts of `/proc` that speak of the machine or of the kernel instead of the sandbox's own processes, or that
 /// change the machine when written to.
-pub const MASKED_PROC: &[&str] = &[
+const MASKED_PROC: &[&str] = &[
     "/proc/acpi",
     "/proc/bus",
     "/proc/config.gz",

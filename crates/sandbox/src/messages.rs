@@ -19,11 +19,21 @@ pub enum ToSandbox {
         directory: Text,
         terminal: Option<Window>,
         limits: Limits,
+        last: Last,
     },
     Signal {
         id: u64,
         signal: i32,
     },
+}
+
+/// Whether the sandbox ends with a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Last {
+    /// It stays for others.
+    No,
+    /// It ends, whether the command could be started or not.
+    Yes,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::layout;
 use crate::text::Text;
 
 /// Everything that the first process of a sandbox carries out before a command may start.
@@ -13,7 +14,7 @@ pub struct Plan {
     pub identity: Identity,
     pub network: Network,
     pub hostname: String,
-    /// In order; a later one may stand on top of an earlier one.
+    /// In order, after those that [`crate::layout::fixed`] gives; a later one may stand on top of an earlier one.
     pub files: Vec<Operation>,
     /// Below these, and nowhere else, may a program write.
     pub writable: Vec<Text>,
@@ -22,11 +23,27 @@ pub struct Plan {
     pub limits: Limits,
 }
 
+impl Plan {
+    /// The plan for a reader, with what every sandbox has written out.
+    #[must_use]
+    pub fn whole(&self) -> Self {
+        let files = layout::fixed().into_iter().chain(self.files.iter().cloned()).collect();
+        Self { files, ..self.clone() }
+    }
+}
+
 /// Who the processes are, inside and outside alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     pub user: u32,
     pub group: u32,
+}
+
+impl Identity {
+    /// The person who runs this process.
+    pub fn own() -> Self {
+        Self { user: rustix::process::getuid().as_raw(), group: rustix::process::getgid().as_raw() }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +69,11 @@ pub enum Operation {
     File {
         path: Text,
         contents: String,
+    },
+    /// A part of the host that only root can change, read-only and at the place it has there.
+    System {
+        path: Text,
+        kind: Kind,
     },
     /// A part of the host's tree, at the place it has there or at another.
     Bind {
@@ -92,6 +114,13 @@ pub enum Access {
     Writable,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    Directory,
+    File,
+}
+
 /// Limits that the kernel keeps for every process, or for the whole sandbox where a control group is delegated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
@@ -108,6 +137,7 @@ impl fmt::Display for Operation {
             Self::Directory { path } => write!(f, "directory  {path}"),
             Self::Link { path, to } => write!(f, "link       {path} -> {to}"),
             Self::File { path, .. } => write!(f, "file       {path}"),
+            Self::System { path, .. } => write!(f, "read-only  {path}"),
             Self::Bind { path, from, access } => {
                 let access = match access {
                     Access::ReadOnly => "read-only ",
@@ -139,6 +169,6 @@ impl fmt::Display for Plan {
             Network::Host => "the host's, unprotected",
         };
         writeln!(f, "network    {network}")?;
-        self.files.iter().try_for_each(|operation| writeln!(f, "{operation}"))
+        self.whole().files.iter().try_for_each(|operation| writeln!(f, "{operation}"))
     }
 }

@@ -6,13 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::layout;
-use crate::plan::{Access, Identity, Operation, Plan};
+use crate::plan::{Access, Identity, Kind, Operation, Plan};
 use crate::request::{Profile, Request};
 use crate::survey::{Found, Survey};
-
-const MIB: u64 = 1 << 20;
-/// Private memory for `/tmp` and the home: large enough for a build, far from the whole machine.
-const SCRATCH: u64 = 4096 * MIB;
 
 /// Why there is no plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +58,6 @@ pub fn plan(request: &Request, identity: Identity, survey: &dyn Survey) -> Resul
     planner.system();
     planner.etc(identity, &request.home);
     planner.kernel();
-    planner.scratch();
     planner.home(request);
     for path in &request.read {
         planner.bind(path, Access::ReadOnly);
@@ -135,10 +130,6 @@ impl Planner<'_> {
         self.files.push(Operation::Bind { path: path.into(), from: path.into(), access });
     }
 
-    fn directory(&mut self, path: impl AsRef<Path>) {
-        self.files.push(Operation::Directory { path: path.as_ref().into() });
-    }
-
     fn file(&mut self, path: &str, contents: impl Into<String>) {
         self.files.push(Operation::File { path: path.into(), contents: contents.into() });
     }
@@ -156,6 +147,19 @@ impl Planner<'_> {
         }
     }
 
+    /// The same for what belongs to the system.
+    fn show_system(&mut self, path: &Path) {
+        let kind = match self.survey.find(path) {
+            Some(Found::Link(to)) => {
+                return self.files.push(Operation::Link { path: path.into(), to: to.into() });
+            }
+            Some(Found::Directory) => Kind::Directory,
+            Some(Found::File) => Kind::File,
+            None => return,
+        };
+        self.files.push(Operation::System { path: path.into(), kind });
+    }
+
     fn mask(&mut self, path: &Path) {
         if matches!(self.survey.find(path), Some(Found::Directory | Found::File)) && self.visible(path) {
             self.files.push(Operation::Mask { path: path.into() });
@@ -165,7 +169,11 @@ impl Planner<'_> {
     /// Whether the tree so far shows this path of the host.
     fn visible(&self, path: &Path) -> bool {
         self.files.iter().rev().find_map(|operation| match operation {
-            Operation::Bind { path: shown, .. } if path.starts_with(shown.as_path()) => Some(true),
+            Operation::Bind { path: shown, .. } | Operation::System { path: shown, .. }
+                if path.starts_with(shown.as_path()) =>
+            {
+                Some(true)
+            }
             Operation::Private { path: over, .. } if path.starts_with(over.as_path()) => Some(false),
             _ => None,
         }) == Some(true)
@@ -173,14 +181,13 @@ impl Planner<'_> {
 
     fn system(&mut self) {
         for path in layout::SYSTEM {
-            self.show(Path::new(path));
+            self.show_system(Path::new(path));
         }
     }
 
     fn etc(&mut self, identity: Identity, home: &Path) {
-        self.directory("/etc");
         for name in layout::ETC {
-            self.show(&Path::new("/etc").join(name));
+            self.show_system(&Path::new("/etc").join(name));
         }
         let Identity { user, group } = identity;
         let name = if user == 0 { "root" } else { "user" };
@@ -190,49 +197,16 @@ impl Planner<'_> {
             format!("{name}:x:{user}:{group}::{home}:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"),
         );
         self.file("/etc/group", format!("{name}:x:{group}:\nnogroup:x:65534:\n"));
-        self.file("/etc/hosts", "127.0.0.1 localhost cofferdam\n::1 localhost\n");
-        self.file("/etc/hostname", "cofferdam\n");
-        self.file("/etc/machine-id", "c0ffe4da000000000000000000000000\n");
-        self.file(
-            "/etc/nsswitch.conf",
-            "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\n",
-        );
-        self.file("/etc/resolv.conf", "");
     }
 
     fn kernel(&mut self) {
-        self.files.push(Operation::Processes { path: "/proc".into() });
-        for path in layout::MASKED_PROC {
-            if self.survey.find(Path::new(path)).is_some() {
-                self.files.push(Operation::Mask { path: (*path).into() });
-            }
-        }
-        self.files.push(Operation::Freeze { path: "/proc/sys".into() });
-        self.files.push(Operation::Mask { path: "/proc/sys/kernel/random/boot_id".into() });
         for path in layout::SYS {
-            self.show(Path::new(path));
+            self.show_system(Path::new(path));
         }
-        self.private("/dev", MIB);
-        for name in layout::DEVICES {
-            self.files.push(Operation::Device { path: format!("/dev/{name}").into() });
-        }
-        for (path, to) in layout::DEVICE_LINKS {
-            self.files.push(Operation::Link { path: (*path).into(), to: (*to).into() });
-        }
-        self.files.push(Operation::Terminals { path: "/dev/pts".into() });
-        self.private("/dev/shm", SCRATCH);
-    }
-
-    fn scratch(&mut self) {
-        self.private("/tmp", SCRATCH);
-        self.private("/run", 16 * MIB);
-        self.directory("/var");
-        self.files.push(Operation::Link { path: "/var/tmp".into(), to: "/tmp".into() });
-        self.files.push(Operation::Link { path: "/var/run".into(), to: "/run".into() });
     }
 
     fn home(&mut self, request: &Request) {
-        self.private(&request.home, SCRATCH);
+        self.private(&request.home, layout::SCRATCH);
         if request.profile == Profile::Strict {
             return;
         }

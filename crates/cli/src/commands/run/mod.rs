@@ -8,6 +8,7 @@ use std::io;
 use std::os::fd::AsFd;
 
 use cofferdam_sandbox::launch::{self, Start};
+use cofferdam_sandbox::messages::Last;
 use cofferdam_sandbox::plan::Network;
 
 use crate::args::run::{Network as TypedNetwork, Run};
@@ -23,8 +24,8 @@ pub fn run(args: &Run) -> Result<Exit, Failure> {
     };
     if args.dry_run {
         let plan = Wished::read(args, network)?.plan()?;
-        return if args.json { output::json(&plan) } else { output::text(&plan.to_string()) }
-            .map(|()| Exit::Success);
+        let printed = if args.json { output::json(&plan.whole()) } else { output::text(&plan.to_string()) };
+        return printed.map(|()| Exit::Success);
     }
     if network == Network::Host {
         eprintln!(
@@ -36,16 +37,16 @@ pub fn run(args: &Run) -> Result<Exit, Failure> {
     let wished = Wished::read(args, network)?;
     let plan = wished.plan()?;
     let image = wished.image(&args.env, &args.command)?;
-    let (sandbox, report) = prepared.build(&plan).map_err(|problem| outcome::not_built(&problem))?;
     let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
     let start = Start {
         image: &image,
         directory: &wished.request.workspace,
         terminal: None,
         limits: plan.limits,
+        last: Last::Yes,
         descriptors: &[stdin.as_fd(), stdout.as_fd(), stderr.as_fd()],
     };
-    let end = supervise::supervise(&sandbox, &start, wished.timeout)?;
+    let (report, end) = supervise::supervise(prepared, &plan, &start, wished.timeout)?;
     for held in &end.held {
         eprintln!("cofferdam: the command made a file that your own tools would run; it is now {held}");
     }

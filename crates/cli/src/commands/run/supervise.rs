@@ -5,11 +5,14 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use cofferdam_linux_sys::signals::Signals;
-use cofferdam_sandbox::launch::{News, Sandbox, Start};
+use cofferdam_sandbox::launch::{News, Prepared, Sandbox, Start};
 use cofferdam_sandbox::messages::{Ended, NotStarted};
+use cofferdam_sandbox::plan::Plan;
+use cofferdam_sandbox::report::Report;
 use cofferdam_sandbox::text::Text;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
+use super::outcome;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -36,19 +39,22 @@ pub enum How {
     Lost,
 }
 
-pub fn supervise(sandbox: &Sandbox, start: &Start<'_>, timeout: Option<Duration>) -> Result<End, Failure> {
+/// Builds the sandbox for the command, and stays with it until both are gone.
+pub fn supervise(
+    prepared: Prepared,
+    plan: &Plan,
+    start: &Start<'_>,
+    timeout: Option<Duration>,
+) -> Result<(Report, End), Failure> {
     let failed = |error: io::Error| Failure::new(Exit::NotStarted, format!("the sandbox was lost: {error}"));
     let signals = Signals::take_over(&PASSED_ON).map_err(failed)?;
-    sandbox.start(COMMAND, start).map_err(failed)?;
-    let mut watch = Watch {
-        sandbox,
-        deadline: timeout.map(|timeout| Instant::now() + timeout),
-        how: None,
-        ending: false,
-    };
+    let built = prepared.build_for(plan, COMMAND, start);
+    let (sandbox, report) = built.map_err(|problem| outcome::not_built(&problem))?;
+    let deadline = timeout.map(|timeout| Instant::now() + timeout);
+    let mut watch = Watch { sandbox: &sandbox, deadline, how: None, ending: false };
     loop {
         if let Some(end) = watch.step(&signals).map_err(failed)? {
-            return Ok(end);
+            return Ok((report, end));
         }
     }
 }
@@ -113,17 +119,16 @@ impl Watch<'_> {
     fn hear(&mut self) -> io::Result<Option<End>> {
         match self.sandbox.news()?.1 {
             News::Started { .. } => {}
-            News::NotStarted(why) => self.end(How::NotStarted(why))?,
-            News::Ended(ended) => self.end(How::Ended(ended))?,
+            News::NotStarted(why) => self.end(How::NotStarted(why)),
+            News::Ended(ended) => self.end(How::Ended(ended)),
             News::Gone { held } => return Ok(Some(End { how: self.how.unwrap_or(How::Lost), held })),
         }
         Ok(None)
     }
 
-    /// The first reason counts: a command that is ended by its timeout has timed out.
-    fn end(&mut self, how: How) -> io::Result<()> {
+    /// The first reason counts: a command that is ended by its timeout has timed out. The sandbox ends by itself.
+    fn end(&mut self, how: How) {
         self.how.get_or_insert(how);
         self.deadline = None;
-        self.sandbox.finish()
     }
 }

@@ -70,8 +70,7 @@ impl Wished {
     }
 
     pub fn plan(&self) -> Result<Plan, Failure> {
-        let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
-        planner::plan(&self.request, Identity { user, group }, &Machine)
+        planner::plan(&self.request, Identity::own(), &Machine)
             .map_err(|refusal| Failure::new(Exit::NotStarted, refusal.to_string()).hint(refusal.hint()))
     }
 
