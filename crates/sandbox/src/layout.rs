@@ -1,5 +1,8 @@
 //! What the tree of a sandbox is made of: tables, so that a reviewer reads them in one place.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
 use crate::plan::Operation;
 
 const MIB: u64 = 1 << 20;
@@ -225,3 +228,21 @@ pub const WORKSPACE_PROTECTED: &[&str] = &[
     "lefthook.yml",
     "mise.toml",
 ];
+
+/// Whether a file of this name in the workspace holds secrets.
+pub fn is_secret(name: &OsStr) -> bool {
+    let matches =
+        |patterns: &[&str]| patterns.iter().any(|pattern| matches(pattern.as_bytes(), name.as_bytes()));
+    matches(WORKSPACE_SECRETS) && !matches(WORKSPACE_EXAMPLES)
+}
+
+/// Whether a name fits a pattern in which one `*` stands for any bytes.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    match pattern.iter().position(|&byte| byte == b'*') {
+        None => pattern == name,
+        Some(star) => {
+            let (before, after) = (&pattern[..star], &pattern[star + 1..]);
+            name.len() >= before.len() + after.len() && name.starts_with(before) && name.ends_with(after)
+        }
+    }
+}

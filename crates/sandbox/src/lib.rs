@@ -9,6 +9,7 @@ mod landlock;
 pub mod launch;
 mod layout;
 pub mod messages;
+pub mod overlay;
 mod pid_one;
 pub mod plan;
 pub mod planner;

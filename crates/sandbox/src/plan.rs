@@ -81,6 +81,12 @@ pub enum Operation {
         from: Text,
         access: Access,
     },
+    /// A directory of the host, at the place it has there; whatever is written to it goes to the layer, a directory
+    /// of the user's own.
+    Layered {
+        path: Text,
+        layer: Text,
+    },
     /// Memory that nobody else sees, gone with the sandbox.
     Private {
         path: Text,
@@ -146,6 +152,7 @@ impl fmt::Display for Operation {
                 write!(f, "{access} {path}")?;
                 if from == path { Ok(()) } else { write!(f, " (the host's {from})") }
             }
+            Self::Layered { path, .. } => write!(f, "layered    {path} (writes go to a layer)"),
             Self::Private { path, bytes } => write!(f, "private    {path} ({} MiB at most)", bytes >> 20),
             Self::Mask { path } => write!(f, "hidden     {path}"),
             Self::Freeze { path } => write!(f, "read-only  {path}"),

@@ -1,8 +1,6 @@
 //! From a wish and a look at the host to a plan.
 
-use std::ffi::OsStr;
 use std::fmt;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::layout;
@@ -65,7 +63,10 @@ pub fn plan(request: &Request, identity: Identity, survey: &dyn Survey) -> Resul
     for path in &request.write {
         planner.bind(path, Access::Writable);
     }
-    planner.workspace(&request.workspace);
+    match &request.layer {
+        None => planner.workspace(&request.workspace),
+        Some(layer) => planner.layered(&request.workspace, layer),
+    }
     for path in &request.hide {
         planner.mask(path);
     }
@@ -169,7 +170,9 @@ impl Planner<'_> {
     /// Whether the tree so far shows this path of the host.
     fn visible(&self, path: &Path) -> bool {
         self.files.iter().rev().find_map(|operation| match operation {
-            Operation::Bind { path: shown, .. } | Operation::System { path: shown, .. }
+            Operation::Bind { path: shown, .. }
+            | Operation::System { path: shown, .. }
+            | Operation::Layered { path: shown, .. }
                 if path.starts_with(shown.as_path()) =>
             {
                 Some(true)
@@ -218,13 +221,24 @@ impl Planner<'_> {
         }
     }
 
-    fn workspace(&mut self, workspace: &Path) {
-        self.bind(workspace, Access::Writable);
+    fn hide_secrets(&mut self, workspace: &Path) {
         for name in self.survey.names(workspace) {
-            if is_secret(&name) {
+            if layout::is_secret(&name) {
                 self.mask(&workspace.join(name));
             }
         }
+    }
+
+    /// Nothing in the workspace needs protection from writing: it all goes to the layer, and names that the host
+    /// runs are kept back when the layer is applied.
+    fn layered(&mut self, workspace: &Path, layer: &Path) {
+        self.files.push(Operation::Layered { path: workspace.into(), layer: layer.into() });
+        self.hide_secrets(workspace);
+    }
+
+    fn workspace(&mut self, workspace: &Path) {
+        self.bind(workspace, Access::Writable);
+        self.hide_secrets(workspace);
         // A directory that is a mount point cannot be renamed away with what is protected in it.
         let repository = workspace.join(".git");
         match self.survey.find(&repository) {
@@ -240,23 +254,6 @@ impl Planner<'_> {
                 Some(Found::Link(_)) => {}
                 None => self.sweep.push(path),
             }
-        }
-    }
-}
-
-fn is_secret(name: &OsStr) -> bool {
-    let matches =
-        |patterns: &[&str]| patterns.iter().any(|pattern| matches(pattern.as_bytes(), name.as_bytes()));
-    matches(layout::WORKSPACE_SECRETS) && !matches(layout::WORKSPACE_EXAMPLES)
-}
-
-/// Whether a name fits a pattern in which one `*` stands for any bytes.
-fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    match pattern.iter().position(|&byte| byte == b'*') {
-        None => pattern == name,
-        Some(star) => {
-            let (before, after) = (&pattern[..star], &pattern[star + 1..]);
-            name.len() >= before.len() + after.len() && name.starts_with(before) && name.ends_with(after)
         }
     }
 }

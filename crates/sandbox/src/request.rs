@@ -14,6 +14,8 @@ pub struct Request {
     pub read: Vec<PathBuf>,
     pub write: Vec<PathBuf>,
     pub hide: Vec<PathBuf>,
+    /// Where writes to the workspace go, if not to the workspace.
+    pub layer: Option<PathBuf>,
     pub network: Network,
     pub limits: Limits,
 }

@@ -122,7 +122,33 @@ impl Root {
             Operation::Seal => mount::restrict_top(c".", Restrictions::READ_ONLY),
             Operation::Bind { path, from, access } => self.bind(path.as_path(), from.as_path(), *access),
             Operation::Mask { path } => self.mask(path.as_path()),
+            Operation::Layered { path, layer } => self.layered(path.as_path(), layer.as_path()),
         }
+    }
+
+    /// The two directories are taken by descriptor to names of our own, because no character of those has a meaning
+    /// in the options of a mount.
+    fn layered(&self, path: &Path, layer: &Path) -> io::Result<()> {
+        let site = |name: &CStr| {
+            make_directory(name)?;
+            rustix::fs::openat(CWD, name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+                .map_err(io::Error::from)
+        };
+        for (from, name) in [(path, c"/proc/lower"), (layer, c"/proc/layer")] {
+            let tree = Tree::copy(from)?;
+            tree.restrict(Restrictions::BASE)?;
+            tree.attach(site(name)?.as_fd())?;
+        }
+        let tree = Tree::new(
+            c"overlay",
+            &[
+                (c"lowerdir", Some(c"/proc/lower")),
+                (c"upperdir", Some(c"/proc/layer/upper")),
+                (c"workdir", Some(c"/proc/layer/work")),
+                (c"userxattr", None),
+            ],
+        )?;
+        tree.attach(self.directory(path)?.as_fd())
     }
 
     /// Puts a part of the host's tree at a path, making what it stands on where the path is still the new tree's own.

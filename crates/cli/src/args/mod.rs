@@ -4,6 +4,7 @@ mod completions;
 mod config;
 mod man;
 mod mistake;
+pub mod overlay;
 mod read_guard;
 pub mod run;
 mod secrets;
@@ -36,6 +37,7 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Run(Box<run::Run>),
+    Overlay(overlay::OverlayArgs),
     /// Look after the configuration
     #[command(subcommand)]
     Config(ConfigCommand),

@@ -14,6 +14,7 @@ Examples:
   cofferdam run -- make test
   cofferdam run --timeout 10m --read ~/datasets -- python3 train.py
   cofferdam run --profile strict --memory 2GiB -- ./untrusted
+  cofferdam run --overlay -- ./try-something    the workspace stays as it is
   cofferdam run --dry-run -- true            print the plan and start nothing
 
 Exit status: the command's own; 128+n if signal n ended it; 124 timeout; 125 the sandbox could not be
@@ -66,6 +67,10 @@ pub struct Run {
     /// Processor time that a process of the command may use
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     pub cpu: Option<Duration>,
+
+    /// Keep the workspace as it is: writes go to a layer (see `cofferdam overlay --help`)
+    #[arg(long)]
+    pub overlay: bool,
 
     /// Write what was enforced and how it ended to a file, as JSON
     #[arg(long, value_name = "FILE")]

@@ -3,6 +3,7 @@
 mod completions;
 mod config;
 mod man;
+mod overlay;
 mod read_guard;
 mod run;
 mod secrets;
@@ -14,6 +15,7 @@ use crate::failure::Failure;
 pub fn run(args: Args) -> Result<Exit, Failure> {
     match args.command {
         Command::Run(args) => run::run(&args),
+        Command::Overlay(args) => overlay::run(&args),
         Command::Config(command) => config::run(command),
         Command::Secrets(args) => secrets::run(&args),
         Command::ReadGuard(args) => read_guard::run(&args),

@@ -34,7 +34,8 @@ pub fn run(args: &Run) -> Result<Exit, Failure> {
     }
     // First of all, before anything is read: the sandbox begins as a copy of this process.
     let prepared = launch::prepare(network).map_err(|error| outcome::no_namespaces(&error))?;
-    let wished = Wished::read(args, network)?;
+    let mut wished = Wished::read(args, network)?;
+    let layer = if args.overlay { Some(wished.add_layer(&args.command)?) } else { None };
     let plan = wished.plan()?;
     let image = wished.image(&args.env, &args.command)?;
     let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
@@ -46,7 +47,11 @@ pub fn run(args: &Run) -> Result<Exit, Failure> {
         last: Last::Yes,
         descriptors: &[stdin.as_fd(), stdout.as_fd(), stderr.as_fd()],
     };
-    let (report, end) = supervise::supervise(prepared, &plan, &start, wished.timeout)?;
+    let ended = supervise::supervise(prepared, &plan, &start, wished.timeout);
+    if let Some(layer) = layer {
+        outcome::tell_layer(layer);
+    }
+    let (report, end) = ended?;
     for held in &end.held {
         eprintln!("cofferdam: the command made a file that your own tools would run; it is now {held}");
     }

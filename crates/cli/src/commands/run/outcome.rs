@@ -5,6 +5,7 @@ use std::path::Path;
 use std::{fs, io};
 
 use cofferdam_sandbox::messages::{Ended, NotStarted, Problem};
+use cofferdam_sandbox::overlay::Layer;
 use cofferdam_sandbox::report::Report;
 use cofferdam_sandbox::text::Text;
 use serde::Serialize;
@@ -25,6 +26,25 @@ pub fn no_namespaces(error: &io::Error) -> Failure {
 pub fn not_built(problem: &Problem) -> Failure {
     Failure::new(Exit::NotStarted, format!("the sandbox could not be made: {problem}"))
         .hint("`cofferdam run --dry-run` shows the plan that it follows")
+}
+
+/// Says where the changes are; a layer without any is gone at once.
+pub fn tell_layer(layer: Layer) {
+    let id = layer.id.clone();
+    match layer.changes() {
+        Ok(changes) if changes.is_empty() => match layer.discard() {
+            Ok(()) => eprintln!("cofferdam: the command changed nothing in the workspace"),
+            Err(error) => eprintln!("cofferdam: the empty layer {id} could not be removed: {error}"),
+        },
+        Ok(changes) => {
+            let count = changes.len();
+            let changes =
+                if count == 1 { "one change is".to_owned() } else { format!("{count} changes are") };
+            eprintln!("cofferdam: {changes} in layer {id}, and none in the workspace");
+            eprintln!("hint: cofferdam overlay diff {id}, then cofferdam overlay apply {id} or discard {id}");
+        }
+        Err(error) => eprintln!("cofferdam: the layer {id} cannot be read: {error}"),
+    }
 }
 
 /// What a run was, for machines.

@@ -10,14 +10,17 @@ use cofferdam_policy::document::{self, Project, SandboxLimits};
 use cofferdam_policy::environment::{self, HostEnvironment, Origin, ProviderVariables, Trust, Wish};
 use cofferdam_policy::layers::{Layered, RunOptions};
 use cofferdam_policy::registry::Registry;
+use cofferdam_sandbox::overlay::Layer;
 use cofferdam_sandbox::plan::{Identity, Limits, Network, Plan};
 use cofferdam_sandbox::planner;
 use cofferdam_sandbox::request::{Profile, Request};
 use cofferdam_sandbox::survey::Machine;
+use cofferdam_sandbox::text::Text;
 
 use crate::args::run::{Profile as TypedProfile, Run};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::places::Places;
 use crate::settings::{self, Settings};
 
 /// Open files that a command may have: what servers are given, and far from what the kernel can hold.
@@ -31,6 +34,7 @@ pub struct Wished {
     /// Time on the wall clock.
     pub timeout: Option<Duration>,
     layered: Layered,
+    places: Places,
 }
 
 impl Wished {
@@ -63,10 +67,22 @@ impl Wished {
             // What does not exist cannot be seen either.
             hide: hide.iter().filter_map(|path| path.canonicalize().ok()).collect(),
             home,
+            layer: None,
             network,
             limits: limits(sandbox.limits),
         };
-        Ok(Self { request, timeout: sandbox.limits.wall, layered })
+        Ok(Self { request, timeout: sandbox.limits.wall, layered, places: settings.places })
+    }
+
+    /// Lets all writes to the workspace go to a new layer.
+    pub fn add_layer(&mut self, command: &[OsString]) -> Result<Layer, Failure> {
+        let command = Text::from(command.join(std::ffi::OsStr::new(" ")));
+        let layers = self.places.overlays();
+        let layer = Layer::create(&layers, &self.request.workspace, command).map_err(|error| {
+            Failure::new(Exit::NotStarted, format!("cannot make a layer in {}: {error}", layers.display()))
+        })?;
+        self.request.layer = Some(layer.directory().to_owned());
+        Ok(layer)
     }
 
     pub fn plan(&self) -> Result<Plan, Failure> {
