@@ -65,35 +65,22 @@ pub const DEVICE_LINKS: &[(&str, &str)] = &[
     ("/dev/ptmx", "pts/ptmx"),
 ];
 
-/// Parts of `/proc` that speak of the machine or of the kernel instead of the sandbox's own processes, or that
-/// change the machine when written to.
-pub const MASKED_PROC: &[&str] = &[
-    "/proc/acpi",
-    "/proc/bus",
-    "/proc/config.gz",
-    "/proc/driver",
-    "/proc/fs",
-    "/proc/iomem",
-    "/proc/ioports",
-    "/proc/irq",
-    "/proc/kallsyms",
-    "/proc/kcore",
-    "/proc/key-users",
-    "/proc/keys",
-    "/proc/kmsg",
-    "/proc/kpagecgroup",
-    "/proc/kpagecount",
-    "/proc/kpageflags",
-    "/proc/latency_stats",
-    "/proc/mtrr",
-    "/proc/sched_debug",
-    "/proc/scsi",
-    "/proc/slabinfo",
-    "/proc/swaps",
-    "/proc/sysrq-trigger",
-    "/proc/sysvipc",
-    "/proc/timer_list",
-    "/proc/vmallocinfo",
+/// Of the kernel's own files in `/proc`, those that programs ask about the machine and that name nothing on it.
+/// Everything else there is hidden.
+pub const PROC: &[&str] = &[
+    "cpuinfo",
+    "filesystems",
+    "loadavg",
+    "meminfo",
+    "mounts",
+    "net",
+    "self",
+    "stat",
+    "sys",
+    "thread-self",
+    "uptime",
+    "version",
+    "vmstat",
 ];
 
 /// Parts of `/sys` that runtimes ask how many processors there are; the rest of it is absent.
@@ -130,65 +117,65 @@ pub const TOOLS: &[&str] = &[
     "miniconda3",
 ];
 
-/// Files with credentials inside the directories above.
-pub const TOOL_CREDENTIALS: &[&str] = &[
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".bun/install/auth",
-    ".sdkman/etc/config",
-    ".npm-global/etc/npmrc",
-];
+/// Directories that a search for secrets does not go into: they are large, made by tools, and made again by them.
+/// Where it stops: a secret that someone has put into one of these is not found.
+pub const NOT_SEARCHED: &[&str] =
+    &[".git", ".hg", ".mypy_cache", ".svn", ".tox", ".venv", "__pycache__", "node_modules", "target", "venv"];
 
-/// Names in the workspace that hold secrets. `*` stands for any characters.
-pub const WORKSPACE_SECRETS: &[&str] = &[
-    ".env",
-    ".env.*",
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
-    "*.jks",
-    "*.keystore",
-    "id_rsa",
-    "id_dsa",
-    "id_ecdsa",
-    "id_ed25519",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".git-credentials",
-    "credentials.json",
-    "service-account*.json",
-];
+/// Files of package managers that are on the list of secrets because of what some people write into them, and that
+/// every project of a kind has. In a workspace they are hidden only when they hold a credential.
+pub const OFTEN_HARMLESS: &[&str] = &[".bundle/config", ".gradle/gradle.properties", ".yarnrc.yml"];
 
-/// Names that look like the ones above and are made to be shared.
-pub const WORKSPACE_EXAMPLES: &[&str] =
-    &[".env.example", ".env.sample", ".env.template", ".env.dist", ".env.defaults"];
-
-/// Names in the workspace whose contents the host runs, now or later. They can be read, not written, and not
-/// made where they are missing.
+/// Names in a workspace whose contents the host runs, now or later. They can be read, not written, and not made
+/// where they are missing.
 pub const WORKSPACE_PROTECTED: &[&str] = &[
+    ".aider.conf.yml",
+    ".bazelrc",
+    ".cargo/config",
+    ".cargo/config.toml",
     ".claude",
     ".codex",
     ".cofferdam.toml",
+    ".continue",
     ".cursor",
     ".devcontainer",
+    ".devcontainer.json",
     ".direnv",
     ".envrc",
+    ".exrc",
+    ".gdbinit",
     ".gemini",
-    ".git/config",
-    ".git/config.worktree",
-    ".git/hooks",
-    ".git/info/attributes",
     ".gitmodules",
     ".husky",
     ".idea",
+    ".kiro",
+    ".lldbinit",
     ".mcp.json",
+    ".mise",
+    ".mise.local.toml",
     ".mise.toml",
+    ".npmrc",
+    ".nvim.lua",
+    ".nvimrc",
     ".opencode",
+    ".pnp.cjs",
+    ".pnpmfile.cjs",
     ".pre-commit-config.yaml",
+    ".roo",
+    ".vimrc",
     ".vscode",
+    ".windsurf",
+    ".yarnrc",
+    ".yarnrc.yml",
     ".zed",
     "lefthook.yml",
+    "mise.local.toml",
     "mise.toml",
+    "opencode.json",
+    "sitecustomize.py",
+    "usercustomize.py",
 ];
+
+/// Names in the directory of a repository that make git run something or look for its configuration elsewhere.
+pub const REPOSITORY_PROTECTED: &[&str] =
+    &["commondir", "config", "config.worktree", "hooks", "info/attributes"];

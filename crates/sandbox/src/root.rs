@@ -10,6 +10,7 @@ use cofferdam_linux_sys::mount::{self, Restrictions, Tree};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 
 use crate::plan::{Access, Operation};
+use crate::text::Text;
 
 /// An operation that failed, and why.
 #[derive(Debug)]
@@ -100,16 +101,11 @@ impl Root {
                 self.attach(&tree, path.as_path())
             }
             Operation::Mask { path } => {
-                let target = match self.open(path.as_path()) {
+                match self.open(path.as_path()) {
                     // What the new tree does not have needs no hiding.
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-                    other => other?,
-                };
-                let mask = match FileType::from_raw_mode(rustix::fs::fstat(&target)?.st_mode) {
-                    FileType::Directory => &self.empty_directory,
-                    _ => &self.empty_file,
-                };
-                Tree::copy_of(mask.as_fd())?.attach(target.as_fd())
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                    other => self.mask(&other?),
+                }
             }
             Operation::Freeze { path } => {
                 let target = self.open(path.as_path())?;
@@ -117,10 +113,12 @@ impl Root {
                 tree.restrict(Restrictions::READ_ONLY)?;
                 tree.attach(target.as_fd())
             }
-            Operation::Processes { path } => {
-                let tree = Tree::new(c"proc", &[])?;
+            Operation::Processes { path, keep } => {
+                // What may not be traced is not there at all: the first process, and its command line with it.
+                let tree = Tree::new(c"proc", &[(c"hidepid", Some(c"ptraceable"))])?;
                 tree.restrict(Restrictions::NO_EXECUTION)?;
-                self.attach(&tree, path.as_path())
+                self.attach(&tree, path.as_path())?;
+                self.hide_kernel_files(path.as_path(), keep)
             }
             Operation::Terminals { path } => {
                 let options =
@@ -131,6 +129,34 @@ impl Root {
             }
             Operation::Seal => self.tree.restrict_top(Restrictions::READ_ONLY),
         }
+    }
+
+    fn mask(&self, target: &OwnedFd) -> io::Result<()> {
+        let mask = match FileType::from_raw_mode(rustix::fs::fstat(target)?.st_mode) {
+            FileType::Directory => &self.empty_directory,
+            _ => &self.empty_file,
+        };
+        Tree::copy_of(mask.as_fd())?.attach(target.as_fd())
+    }
+
+    /// Hides what is neither a process nor on the list: a list of what to hide would miss what the next kernel
+    /// brings. The names are read from the new file system, which has a single process so far.
+    fn hide_kernel_files(&self, path: &Path, keep: &[Text]) -> io::Result<()> {
+        let processes = self.open(path)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let list = rustix::fs::openat(&processes, c".", flags, Mode::empty())?;
+        for entry in rustix::fs::Dir::read_from(list)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let is_process = name.to_bytes().iter().all(u8::is_ascii_digit);
+            let kept = keep.iter().any(|keep| keep.as_os_str().as_bytes() == name.to_bytes());
+            if is_process || kept || matches!(name.to_bytes(), b"." | b"..") {
+                continue;
+            }
+            let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            self.mask(&rustix::fs::openat(&processes, name, flags, Mode::empty())?)?;
+        }
+        Ok(())
     }
 
     fn enter(self) -> io::Result<()> {

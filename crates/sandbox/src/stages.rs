@@ -5,7 +5,7 @@
 use std::fs;
 use std::io;
 
-use cofferdam_linux_sys::{netlink, privileges, seccomp as filter};
+use cofferdam_linux_sys::{hardening, netlink, privileges, seccomp as filter};
 use rustix::process::{DumpableBehavior, Signal};
 
 use crate::landlock::{self, Enforcement};
@@ -49,6 +49,7 @@ pub fn confine(plan: &Plan) -> Result<(Confined, Report), Problem> {
 
     // From here on the only network is a loopback that nobody else has.
     step("the host name", rustix::system::sethostname(plan.hostname.as_bytes()))?;
+    step("the domain name", rustix::system::setdomainname(b"(none)"))?;
     match plan.network {
         Network::None => {
             step("the loopback interface", netlink::loopback_up())?;
@@ -56,6 +57,12 @@ pub fn confine(plan: &Plan) -> Result<(Confined, Report), Problem> {
         }
         Network::Host => report.missing(LayerName::Network, "the host's network, by request"),
     }
+
+    // From here on no crash hands memory to a file, or to a program of the host.
+    step("no core dumps", hardening::no_core_dumps())?;
+    // From here on no number of processes exhausts the host's: root has no other limit without a control group.
+    // A kernel before 6.14 has one number for the whole machine, and does not let us change it.
+    let _ = fs::write("/proc/sys/kernel/pid_max", most_processes(plan).to_string());
 
     // From here on no file of the host exists that the plan does not name.
     root::build(&plan.files).map_err(|failure| problem(failure.operation, &failure.error))?;
@@ -83,6 +90,12 @@ pub fn confine(plan: &Plan) -> Result<(Confined, Report), Problem> {
     // From here on the end of the launcher still ends everything, but leaves time to look over the workspace.
     step("the end with the launcher", rustix::process::set_parent_process_death_signal(Some(Signal::TERM)))?;
     Ok((Confined(()), report))
+}
+
+/// The kernel takes nothing below 301, which is little enough.
+fn most_processes(plan: &Plan) -> u64 {
+    const ENOUGH: u64 = 8192;
+    plan.limits.processes.unwrap_or(ENOUGH).clamp(301, 1 << 22)
 }
 
 fn map_identity(plan: &Plan) -> io::Result<()> {

@@ -10,16 +10,19 @@ use std::path::{Path, PathBuf};
 use cofferdam_linux_sys::exec::Image;
 use cofferdam_policy::environment::{self, HostEnvironment, Origin, ProviderVariables, Trust, Wish};
 use cofferdam_policy::registry::Registry;
+use cofferdam_policy::secret_paths::Bases;
 use cofferdam_sandbox::launch::{self, Start};
 use cofferdam_sandbox::plan::{Identity, Limits, Network, Plan};
 use cofferdam_sandbox::planner;
 use cofferdam_sandbox::request::{Profile, Request};
 use cofferdam_sandbox::survey::Machine;
+use cofferdam_sandbox::text::Text;
 
 use crate::args::run::{Profile as TypedProfile, Run};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use crate::places::Places;
 
 pub fn run(args: &Run) -> Result<Exit, Failure> {
     let network = if args.danger_host_network { Network::Host } else { Network::None };
@@ -36,6 +39,12 @@ pub fn run(args: &Run) -> Result<Exit, Failure> {
     // First of all, before anything is read: the sandbox begins as a copy of this process.
     let prepared = launch::prepare(network).map_err(|error| outcome::no_namespaces(&error))?;
     let plan = plan(args, network)?;
+    if plan.looked.unfinished {
+        eprintln!(
+            "cofferdam: {} names were looked through for secrets, and there are more; name others with --hide",
+            plan.looked.names
+        );
+    }
     let image = image(args)?;
     let (sandbox, report) = prepared.build(&plan).map_err(|problem| outcome::not_built(&problem))?;
     let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
@@ -67,10 +76,12 @@ fn plan(args: &Run, network: Network) -> Result<Plan, Failure> {
             TypedProfile::Home => Profile::Home,
         },
         workspace: workspace(args)?,
-        home: resolve(&home)?,
+        home: home.canonicalize().unwrap_or(home),
         read: args.read.iter().map(|path| resolve(path)).collect::<Result<_, _>>()?,
         write: args.write.iter().map(|path| resolve(path)).collect::<Result<_, _>>()?,
-        hide: args.hide.iter().filter_map(|path| path.canonicalize().ok()).collect(),
+        hide: hidden(args),
+        own: own_places(),
+        moved: moved_places(),
         network,
         limits: Limits {
             memory: args.memory,
@@ -83,6 +94,41 @@ fn plan(args: &Run, network: Network) -> Result<Plan, Failure> {
     let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     planner::plan(&request, Identity { user, group }, &Machine)
         .map_err(|refusal| Failure::new(Exit::NotStarted, refusal.to_string()).hint(refusal.hint()))
+}
+
+/// The paths that the person wants hidden. One that leads nowhere is told: it may be a slip.
+fn hidden(args: &Run) -> Vec<PathBuf> {
+    let mut hidden = Vec::new();
+    for path in &args.hide {
+        match path.canonicalize() {
+            Ok(path) => hidden.push(path),
+            Err(error) => {
+                eprintln!(
+                    "cofferdam: --hide {}: {error}; nothing is hidden there",
+                    Text::from(path.as_path())
+                );
+            }
+        }
+    }
+    hidden
+}
+
+/// Where Cofferdam keeps its own files. Where there is no place for them, there are none.
+fn own_places() -> Vec<PathBuf> {
+    let places = Places::find().map(|places| vec![places.config, places.state, places.runtime]);
+    places.unwrap_or_default().into_iter().map(|path| path.canonicalize().unwrap_or(path)).collect()
+}
+
+fn moved_places() -> Bases {
+    let base =
+        |variable: &str| std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+    Bases {
+        home: PathBuf::new(),
+        config: base("XDG_CONFIG_HOME"),
+        data: base("XDG_DATA_HOME"),
+        state: base("XDG_STATE_HOME"),
+        cache: base("XDG_CACHE_HOME"),
+    }
 }
 
 fn workspace(args: &Run) -> Result<PathBuf, Failure> {
