@@ -65,7 +65,7 @@ pub fn plan(request: &Request, identity: Identity, survey: &dyn Survey) -> Resul
     let mut planner = Planner {
         survey,
         request,
-        // A quarter of the memory for each of three, at most: large enough for a build, not the whole machine.
+        // A quarter of the memory for each of four, at most: large enough for a build, not the whole machine.
         scratch: (survey.memory() / 4).clamp(64 * MIB, 4096 * MIB),
         files: Vec::new(),
         sweep: Vec::new(),
@@ -85,7 +85,7 @@ pub fn plan(request: &Request, identity: Identity, survey: &dyn Survey) -> Resul
     planner.workspace();
     planner.hidden();
     planner.files.push(Operation::Seal);
-    let mut writable: Vec<PathBuf> = ["/dev", "/run", "/tmp"].map(PathBuf::from).into();
+    let mut writable: Vec<PathBuf> = ["/dev", "/run", "/tmp", "/var/tmp"].map(PathBuf::from).into();
     if request.profile != Profile::Home && !is_system(&request.home) {
         writable.push(request.home.clone());
     }
@@ -105,7 +105,7 @@ pub fn plan(request: &Request, identity: Identity, survey: &dyn Survey) -> Resul
 
 /// Whether a directory is one of the system's own, or above them all.
 fn is_system(path: &Path) -> bool {
-    const WHOLE: &[&str] = &["/", "/run", "/var", "/tmp", "/home"];
+    const WHOLE: &[&str] = &["/", "/run", "/var", "/tmp", "/var/tmp", "/home"];
     const WITH_ALL_BELOW: &[&str] = &["/etc", "/proc", "/sys", "/dev", "/boot"];
     let system = layout::SYSTEM.iter().chain(WITH_ALL_BELOW);
     WHOLE.iter().chain(system.clone()).any(|system| path == Path::new(system))
@@ -242,7 +242,8 @@ impl Planner<'_> {
         self.private("/tmp", self.scratch);
         self.private("/run", 16 * MIB);
         self.directory("/var");
-        self.files.push(Operation::Link { path: "/var/tmp".into(), to: "/tmp".into() });
+        // Not a link to the other one: a workspace may lie below it.
+        self.private("/var/tmp", self.scratch);
         self.files.push(Operation::Link { path: "/var/run".into(), to: "/run".into() });
     }
 

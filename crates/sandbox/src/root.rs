@@ -97,7 +97,9 @@ impl Root {
                 self.attach(&tree, path.as_path())
             }
             Operation::Private { path, bytes } => {
-                let tree = memory(*bytes, if path.as_path() == Path::new("/tmp") { 0o1777 } else { 0o755 })?;
+                let shared =
+                    ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|shared| path.as_path() == Path::new(shared));
+                let tree = memory(*bytes, if shared { 0o1777 } else { 0o755 })?;
                 self.attach(&tree, path.as_path())
             }
             Operation::Mask { path } => {
