@@ -123,8 +123,6 @@ fn limit(limits: Limits) -> io::Result<()> {
             rustix::process::setrlimit(resource, limit).map_err(io::Error::from)
         }
     };
-    // A core file would hold what the command held.
-    set(Resource::Core, Some(0))?;
     set(Resource::Data, limits.memory)?;
     set(Resource::Nproc, limits.processes)?;
     set(Resource::Cpu, limits.cpu_seconds)?;

@@ -64,6 +64,10 @@ pub fn prepare(network: Network) -> io::Result<Prepared> {
         .and(Namespaces::UTS)
         .and(Namespaces::CGROUP);
     let identity = Identity::own();
+    // Only root can let go of its groups; anyone else keeps them inside, where a file may still be open to one.
+    if rustix::process::geteuid().is_root() {
+        rustix::thread::set_thread_groups(&[])?;
+    }
     let (ours, theirs) = Channel::pair()?;
     match clone::clone(namespaces)? {
         Cloned::Child => {

@@ -16,6 +16,7 @@ pub mod planner;
 pub mod report;
 pub mod request;
 mod root;
+mod search;
 mod seccomp;
 mod stages;
 pub mod survey;

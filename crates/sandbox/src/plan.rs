@@ -20,6 +20,8 @@ pub struct Plan {
     pub writable: Vec<Text>,
     /// Names that must not exist when the sandbox ends, because the host would run what is in them.
     pub sweep: Vec<Text>,
+    /// Whether everything that is shown was looked through for secrets, or only as much as the bounds allow.
+    pub looked: Looked,
     pub limits: Limits,
 }
 
@@ -30,6 +32,13 @@ impl Plan {
         let files = layout::fixed().into_iter().chain(self.files.iter().cloned()).collect();
         Self { files, ..self.clone() }
     }
+}
+
+/// How far the search for secrets in what is shown has come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Looked {
+    pub names: u64,
+    pub unfinished: bool,
 }
 
 /// Who the processes are, inside and outside alike.
@@ -100,8 +109,10 @@ pub enum Operation {
     Freeze {
         path: Text,
     },
+    /// The sandbox's own processes, and of the kernel's own files there only these.
     Processes {
         path: Text,
+        keep: Vec<Text>,
     },
     Terminals {
         path: Text,
@@ -156,7 +167,7 @@ impl fmt::Display for Operation {
             Self::Private { path, bytes } => write!(f, "private    {path} ({} MiB at most)", bytes >> 20),
             Self::Mask { path } => write!(f, "hidden     {path}"),
             Self::Freeze { path } => write!(f, "read-only  {path}"),
-            Self::Processes { path } => write!(f, "processes  {path} (the sandbox's own)"),
+            Self::Processes { path, .. } => write!(f, "processes  {path} (the sandbox's own)"),
             Self::Terminals { path } => write!(f, "terminals  {path}"),
             Self::Device { path } => write!(f, "device     {path}"),
             Self::Seal => f.write_str("sealed     / (read-only from here on)"),

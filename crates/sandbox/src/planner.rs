@@ -1,12 +1,19 @@
 //! From a wish and a look at the host to a plan.
 
+mod shown;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use cofferdam_policy::secret_paths;
+
 use crate::layout;
-use crate::plan::{Access, Identity, Kind, Operation, Plan};
+use crate::plan::{Access, Identity, Kind, Looked, Operation, Plan};
 use crate::request::{Profile, Request};
+use crate::search::Bounds;
 use crate::survey::{Found, Survey};
+
+const MIB: u64 = 1 << 20;
 
 /// Why there is no plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +23,10 @@ pub enum Refusal {
     WorkspaceIsSystem(PathBuf),
     NotADirectory(PathBuf),
     Missing(PathBuf),
-    WriteIsHidden(PathBuf),
+    /// A path that was asked for is, or is in, one that is always hidden.
+    IsHidden(PathBuf),
+    /// A path that was asked for is a part of the kernel or the whole system.
+    IsSystem(PathBuf),
 }
 
 impl Refusal {
@@ -26,9 +36,8 @@ impl Refusal {
                 "change to the directory of a project, or name one with --workspace"
             }
             Self::NotADirectory(_) | Self::Missing(_) => "check the path",
-            Self::WriteIsHidden(_) => {
-                "hidden paths cannot be given back; take it off the list of hidden paths first"
-            }
+            Self::IsHidden(_) => "hidden paths cannot be given back; copy what is needed to another place",
+            Self::IsSystem(_) => "name the directory that is needed",
         }
     }
 }
@@ -43,7 +52,8 @@ impl fmt::Display for Refusal {
             Self::WorkspaceIsSystem(path) => (path, "belongs to the system"),
             Self::NotADirectory(path) => (path, "is not a directory"),
             Self::Missing(path) => (path, "does not exist"),
-            Self::WriteIsHidden(path) => (path, "is hidden and cannot be made writable"),
+            Self::IsHidden(path) => (path, "is hidden and cannot be shown"),
+            Self::IsSystem(path) => (path, "belongs to the system and cannot be shown as a whole"),
         };
         write!(f, "{} {words}", crate::text::Text::from(path.as_os_str()))
     }
@@ -52,27 +62,36 @@ impl fmt::Display for Refusal {
 /// Makes the plan. The paths of the request are absolute and free of links; the caller has resolved them.
 pub fn plan(request: &Request, identity: Identity, survey: &dyn Survey) -> Result<Plan, Refusal> {
     check(request, survey)?;
-    let mut planner = Planner { survey, files: Vec::new(), sweep: Vec::new() };
+    let mut planner = Planner {
+        survey,
+        request,
+        // A quarter of the memory for each of four, at most: large enough for a build, not the whole machine.
+        scratch: (survey.memory() / 4).clamp(64 * MIB, 4096 * MIB),
+        files: Vec::new(),
+        sweep: Vec::new(),
+        looked: Looked::default(),
+    };
     planner.system();
-    planner.etc(identity, &request.home);
-    planner.kernel();
-    planner.home(request);
+    planner.etc(identity);
+    planner.memory();
+    planner.home();
     for path in &request.read {
-        planner.bind(path, Access::ReadOnly);
+        planner.add(path, Access::ReadOnly);
     }
     for path in &request.write {
-        planner.bind(path, Access::Writable);
+        planner.add(path, Access::Writable);
     }
     match &request.layer {
-        None => planner.workspace(&request.workspace),
-        Some(layer) => planner.layered(&request.workspace, layer),
+        None => planner.workspace(),
+        Some(layer) => planner.layered(layer),
     }
-    for path in &request.hide {
-        planner.mask(path);
-    }
+    planner.hidden();
     planner.files.push(Operation::Seal);
-    let mut writable: Vec<PathBuf> = ["/dev", "/run", "/tmp"].map(PathBuf::from).into();
-    writable.extend([request.home.clone(), request.workspace.clone()]);
+    let mut writable: Vec<PathBuf> = ["/dev", "/run", "/tmp", "/var/tmp"].map(PathBuf::from).into();
+    if request.profile != Profile::Home && !is_system(&request.home) {
+        writable.push(request.home.clone());
+    }
+    writable.push(request.workspace.clone());
     writable.extend(request.write.iter().cloned());
     Ok(Plan {
         identity,
@@ -81,8 +100,20 @@ pub fn plan(request: &Request, identity: Identity, survey: &dyn Survey) -> Resul
         files: planner.files,
         writable: writable.into_iter().map(Into::into).collect(),
         sweep: planner.sweep.into_iter().map(Into::into).collect(),
+        looked: planner.looked,
         limits: request.limits,
     })
+}
+
+/// Whether a directory is one of the system's own, or above them all.
+fn is_system(path: &Path) -> bool {
+    const WHOLE: &[&str] = &["/", "/run", "/var", "/tmp", "/var/tmp", "/home"];
+    const WITH_ALL_BELOW: &[&str] = &["/etc", "/proc", "/sys", "/dev", "/boot"];
+    let system = layout::SYSTEM.iter().chain(WITH_ALL_BELOW);
+    WHOLE.iter().chain(system.clone()).any(|system| path == Path::new(system))
+        || system
+            .filter(|system| **system != "/opt")
+            .any(|system| path.starts_with(system) && !path.starts_with("/usr/src"))
 }
 
 fn check(request: &Request, survey: &dyn Survey) -> Result<(), Refusal> {
@@ -92,38 +123,47 @@ fn check(request: &Request, survey: &dyn Survey) -> Result<(), Refusal> {
         Some(Found::Directory) => {}
         Some(_) => return Err(Refusal::NotADirectory(workspace.clone())),
     }
+    if is_system(workspace) {
+        return Err(Refusal::WorkspaceIsSystem(workspace.clone()));
+    }
     if *workspace == request.home {
         return Err(Refusal::WorkspaceIsHome(workspace.clone()));
-    }
-    let system =
-        layout::SYSTEM.iter().chain(&["/", "/etc", "/proc", "/sys", "/dev", "/run", "/boot", "/var", "/tmp"]);
-    if system.clone().any(|system| workspace == Path::new(system))
-        || layout::SYSTEM.iter().chain(&["/etc", "/proc", "/sys", "/dev", "/boot"]).any(|system| {
-            workspace.starts_with(system)
-                && !workspace.starts_with("/opt")
-                && !workspace.starts_with("/usr/src")
-        })
-    {
-        return Err(Refusal::WorkspaceIsSystem(workspace.clone()));
     }
     if request.home.starts_with(workspace) {
         return Err(Refusal::WorkspaceHoldsHome(workspace.clone()));
     }
     for path in request.read.iter().chain(&request.write) {
+        // Parts of the kernel have a form of their own in a sandbox; the whole of the rest would hide it all.
+        let kernel = ["/proc", "/sys", "/dev"].iter().any(|kernel| path.starts_with(kernel));
+        if kernel || ["/", "/run", "/var"].iter().any(|whole| path == Path::new(whole)) {
+            return Err(Refusal::IsSystem(path.clone()));
+        }
         if survey.find(path).is_none() {
             return Err(Refusal::Missing(path.clone()));
         }
     }
-    match request.write.iter().find(|write| request.hide.iter().any(|hidden| write.starts_with(hidden))) {
-        Some(path) => Err(Refusal::WriteIsHidden(path.clone())),
+    let shown = [workspace].into_iter().chain(&request.read).chain(&request.write);
+    match shown.into_iter().find(|path| is_hidden(request, path)) {
+        Some(path) => Err(Refusal::IsHidden(path.clone())),
         None => Ok(()),
     }
 }
 
+/// Whether a path is in a place that is never shown.
+fn is_hidden(request: &Request, path: &Path) -> bool {
+    let mut of_home = secret_paths::HOME.iter().flat_map(|secret| secret.below(&request.bases()));
+    request.hide.iter().chain(&request.own).any(|hidden| path.starts_with(hidden))
+        || of_home.any(|hidden| path.starts_with(hidden))
+        || secret_paths::SYSTEM.iter().any(|secret| path.starts_with(secret.path))
+}
+
 struct Planner<'a> {
     survey: &'a dyn Survey,
+    request: &'a Request,
+    scratch: u64,
     files: Vec<Operation>,
     sweep: Vec<PathBuf>,
+    looked: Looked,
 }
 
 impl Planner<'_> {
@@ -144,7 +184,7 @@ impl Planner<'_> {
         match self.survey.find(path) {
             Some(Found::Link(to)) => self.files.push(Operation::Link { path: path.into(), to: to.into() }),
             Some(Found::Directory | Found::File) => self.bind(path, Access::ReadOnly),
-            None => {}
+            Some(Found::Socket) | None => {}
         }
     }
 
@@ -156,45 +196,24 @@ impl Planner<'_> {
             }
             Some(Found::Directory) => Kind::Directory,
             Some(Found::File) => Kind::File,
-            None => return,
+            Some(Found::Socket) | None => return,
         };
         self.files.push(Operation::System { path: path.into(), kind });
     }
 
-    fn mask(&mut self, path: &Path) {
-        if matches!(self.survey.find(path), Some(Found::Directory | Found::File)) && self.visible(path) {
-            self.files.push(Operation::Mask { path: path.into() });
-        }
-    }
-
-    /// Whether the tree so far shows this path of the host.
-    fn visible(&self, path: &Path) -> bool {
-        self.files.iter().rev().find_map(|operation| match operation {
-            Operation::Bind { path: shown, .. }
-            | Operation::System { path: shown, .. }
-            | Operation::Layered { path: shown, .. }
-                if path.starts_with(shown.as_path()) =>
-            {
-                Some(true)
-            }
-            Operation::Private { path: over, .. } if path.starts_with(over.as_path()) => Some(false),
-            _ => None,
-        }) == Some(true)
-    }
-
     fn system(&mut self) {
-        for path in layout::SYSTEM {
+        for path in layout::SYSTEM.iter().chain(layout::SYS) {
             self.show_system(Path::new(path));
         }
     }
 
-    fn etc(&mut self, identity: Identity, home: &Path) {
+    fn etc(&mut self, identity: Identity) {
         for name in layout::ETC {
             self.show_system(&Path::new("/etc").join(name));
         }
         let Identity { user, group } = identity;
         let name = if user == 0 { "root" } else { "user" };
-        let home = crate::text::Text::from(home);
+        let home = crate::text::Text::from(self.request.home.as_path());
         self.file(
             "/etc/passwd",
             format!("{name}:x:{user}:{group}::{home}:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"),
@@ -202,58 +221,38 @@ impl Planner<'_> {
         self.file("/etc/group", format!("{name}:x:{group}:\nnogroup:x:65534:\n"));
     }
 
-    fn kernel(&mut self) {
-        for path in layout::SYS {
-            self.show_system(Path::new(path));
-        }
+    fn memory(&mut self) {
+        self.private("/dev/shm", self.scratch);
+        self.private("/tmp", self.scratch);
+        // Not a link to the other one: a workspace may lie below it.
+        self.private("/var/tmp", self.scratch);
     }
 
-    fn home(&mut self, request: &Request) {
-        self.private(&request.home, layout::SCRATCH);
-        if request.profile == Profile::Strict {
+    fn home(&mut self) {
+        let home = &self.request.home;
+        // A service's home is often the root, or a place of the system; then there is none of its own.
+        if is_system(home) {
             return;
         }
-        for name in layout::TOOLS {
-            self.show(&request.home.join(name));
-        }
-        for name in layout::TOOL_CREDENTIALS {
-            self.mask(&request.home.join(name));
-        }
-    }
-
-    fn hide_secrets(&mut self, workspace: &Path) {
-        for name in self.survey.names(workspace) {
-            if layout::is_secret(&name) {
-                self.mask(&workspace.join(name));
+        match self.request.profile {
+            Profile::Strict => self.private(home, self.scratch),
+            Profile::Workspace => {
+                self.private(home, self.scratch);
+                for name in layout::TOOLS {
+                    self.show(&home.join(name));
+                }
             }
+            Profile::Home => self.add(home, Access::ReadOnly),
         }
     }
 
-    /// Nothing in the workspace needs protection from writing: it all goes to the layer, and names that the host
-    /// runs are kept back when the layer is applied.
-    fn layered(&mut self, workspace: &Path, layer: &Path) {
-        self.files.push(Operation::Layered { path: workspace.into(), layer: layer.into() });
-        self.hide_secrets(workspace);
-    }
-
-    fn workspace(&mut self, workspace: &Path) {
-        self.bind(workspace, Access::Writable);
-        self.hide_secrets(workspace);
-        // A directory that is a mount point cannot be renamed away with what is protected in it.
-        let repository = workspace.join(".git");
-        match self.survey.find(&repository) {
-            Some(Found::Directory) => self.bind(&repository, Access::Writable),
-            Some(_) => self.bind(&repository, Access::ReadOnly),
-            None => self.sweep.push(repository),
-        }
-        for name in layout::WORKSPACE_PROTECTED {
-            let path = workspace.join(name);
-            match self.survey.find(&path) {
-                Some(Found::Directory | Found::File) => self.bind(&path, Access::ReadOnly),
-                // Mounting over a link would follow it; what it points to is outside or protected by its own name.
-                Some(Found::Link(_)) => {}
-                None => self.sweep.push(path),
-            }
-        }
+    /// Shows a tree of the host and hides what is secret in it.
+    fn add(&mut self, path: &Path, access: Access) {
+        self.bind(path, access);
+        let findings = self.search(path, Bounds::AROUND);
+        self.hide_all(&findings);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use cofferdam_policy::secret_paths::Bases;
+
 use crate::plan::{Limits, Network};
 
 /// A wish for a sandbox. The environment and the command come with each command that is started in it.
@@ -16,8 +18,19 @@ pub struct Request {
     pub hide: Vec<PathBuf>,
     /// Where writes to the workspace go, if not to the workspace.
     pub layer: Option<PathBuf>,
+    /// Cofferdam's own configuration, state and sockets: hidden whatever else is asked for.
+    pub own: Vec<PathBuf>,
+    /// The directories that a person has moved out of their usual places in the home.
+    pub moved: Bases,
     pub network: Network,
     pub limits: Limits,
+}
+
+impl Request {
+    /// What the places of secrets in a home are relative to.
+    pub fn bases(&self) -> Bases {
+        Bases { home: self.home.clone(), ..self.moved.clone() }
+    }
 }
 
 /// How much of the host a sandbox sees.

@@ -15,6 +15,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 use crate::plan::{Access, Kind, Operation};
+use crate::text::Text;
 
 /// An operation that failed, and why.
 #[derive(Debug)]
@@ -97,13 +98,16 @@ impl Root {
             Operation::Private { path, bytes } => {
                 let at = relative(path.as_path())?;
                 make_directory(&at)?;
-                let mode = if path.as_path() == Path::new("/tmp") { 0o1777 } else { 0o755 };
-                memory(&at, *bytes, mode)
+                let shared =
+                    ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|shared| path.as_path() == Path::new(shared));
+                memory(&at, *bytes, if shared { 0o1777 } else { 0o755 })
             }
-            Operation::Processes { path } => {
+            Operation::Processes { path, keep } => {
                 let at = relative(path.as_path())?;
                 make_directory(&at)?;
-                mount::new_at(c"proc", &at, Restrictions::NO_EXECUTION, c"")
+                // What may not be traced is not there at all: the first process, and its command line with it.
+                mount::new_at(c"proc", &at, Restrictions::NO_EXECUTION, c"hidepid=ptraceable")?;
+                hide_kernel_files(&at, keep)
             }
             Operation::Terminals { path } => {
                 let at = relative(path.as_path())?;
@@ -215,6 +219,25 @@ impl Root {
         };
         Ok((self.directory(parent)?, name))
     }
+}
+
+/// Hides what is neither a process nor on the list: a list of what to hide would miss what the next kernel brings.
+/// The names are read from the new file system, which has a single process so far.
+fn hide_kernel_files(processes: &CStr, keep: &[Text]) -> io::Result<()> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let list = rustix::fs::openat(CWD, processes, flags, Mode::empty())?;
+    for entry in rustix::fs::Dir::new(list)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        let is_process = name.iter().all(u8::is_ascii_digit);
+        let kept = keep.iter().any(|keep| keep.as_os_str().as_bytes() == name);
+        if is_process || kept || matches!(name, b"." | b"..") {
+            continue;
+        }
+        let mask = if entry.file_type() == FileType::Directory { EMPTY_DIRECTORY } else { EMPTY_FILE };
+        mount::bind(mask, &text(OsStr::from_bytes(&[processes.to_bytes(), b"/", name].concat()))?)?;
+    }
+    Ok(())
 }
 
 /// Hides a name of the kernel's own, of which nobody knows beforehand whether it is there and what it is.

@@ -3,9 +3,9 @@
 //! the launcher made before the launcher has read anything that is secret.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 
-use cofferdam_linux_sys::{clone, netlink, privileges, seccomp as filter, signals};
+use cofferdam_linux_sys::{clone, hardening, netlink, privileges, seccomp as filter, signals};
 use rustix::process::{DumpableBehavior, Signal};
 
 use crate::landlock::{self, Enforcement};
@@ -24,6 +24,8 @@ pub struct Confined(());
 pub struct Begun {
     root: Root,
     report: Report,
+    /// How many processes there may be; opened before the host's `/proc` is out of sight.
+    most_processes: Option<fs::File>,
 }
 
 /// Leaves the launcher behind and makes everything that does not depend on the plan.
@@ -65,16 +67,25 @@ pub fn begin(identity: Identity, network: Network) -> Result<Begun, Problem> {
         Network::Host => report.missing(LayerName::Network, "the host's network, by request"),
     }
 
+    // From here on no crash hands memory to a file, or to a program of the host.
+    step("no core dumps", hardening::no_core_dumps())?;
+    let most_processes = fs::OpenOptions::new().write(true).open("/proc/sys/kernel/pid_max").ok();
     let root = Root::begin().and_then(|root| root.carry_out(&layout::fixed()).map(|()| root));
     let root = root.map_err(|failure| problem(failure.operation, &failure.error))?;
-    Ok(Begun { root, report })
+    Ok(Begun { root, report, most_processes })
 }
 
 /// Carries the plan out. After it, this process and everything it starts is confined for good.
 pub fn confine(begun: Begun, plan: &Plan) -> Result<(Confined, Report), Problem> {
-    let Begun { root, mut report } = begun;
+    let Begun { root, mut report, most_processes } = begun;
 
+    // From here on no number of processes exhausts the host's: root has no other limit without a control group.
+    // A kernel before 6.14 has one number for the whole machine, and does not let us change it.
+    if let Some(mut file) = most_processes {
+        let _ = file.write_all(processes_at_most(plan).to_string().as_bytes());
+    }
     step("the host name", rustix::system::sethostname(plan.hostname.as_bytes()))?;
+    step("the domain name", rustix::system::setdomainname(b"(none)"))?;
     // From here on no file of the host exists that the plan does not name.
     let built = root.carry_out(&plan.files).and_then(|()| root.enter());
     built.map_err(|failure| problem(failure.operation, &failure.error))?;
@@ -102,6 +113,12 @@ pub fn confine(begun: Begun, plan: &Plan) -> Result<(Confined, Report), Problem>
     // From here on the end of the launcher still ends everything, but leaves time to look over the workspace.
     step("the end with the launcher", rustix::process::set_parent_process_death_signal(Some(Signal::TERM)))?;
     Ok((Confined(()), report))
+}
+
+/// The kernel takes nothing below 301, which is little enough.
+fn processes_at_most(plan: &Plan) -> u64 {
+    const ENOUGH: u64 = 8192;
+    plan.limits.processes.unwrap_or(ENOUGH).clamp(301, 1 << 22)
 }
 
 fn map_identity(identity: Identity) -> io::Result<()> {

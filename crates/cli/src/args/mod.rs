@@ -49,9 +49,6 @@ pub struct Args {
 pub enum Command {
     Run(Box<run::Run>),
     Overlay(overlay::OverlayArgs),
-    /// Look after the configuration
-    #[command(subcommand)]
-    Config(ConfigCommand),
     Env(EnvArgs),
     Providers(ProvidersArgs),
     Secrets(SecretsArgs),

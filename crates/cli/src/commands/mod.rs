@@ -19,7 +19,6 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     match args.command {
         Command::Run(args) => run::run(&args),
         Command::Overlay(args) => overlay::run(&args),
-        Command::Config(command) => config::run(command),
         Command::Env(args) => env::run(&args),
         Command::Providers(args) => providers::run(&args),
         Command::Secrets(args) => secrets::run(&args),

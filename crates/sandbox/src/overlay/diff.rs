@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
+use cofferdam_policy::secret_paths;
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use serde::Serialize;
 
@@ -304,7 +305,7 @@ fn by_name(path: &Path) -> Option<Held> {
     if path.file_name() == Some(OsStr::new(".git")) {
         return Some(Held::RunsOnTheHost);
     }
-    parts.iter().any(|part| layout::is_secret(part)).then_some(Held::Secret)
+    parts.iter().any(|part| secret_paths::kind_of_name(part).is_some()).then_some(Held::Secret)
 }
 
 /// Whether a link at `path` (from the top of the workspace) points above that top.

@@ -37,6 +37,12 @@ pub fn run(args: &Run) -> Result<Exit, Failure> {
     let mut wished = Wished::read(args, network)?;
     let layer = if args.overlay { Some(wished.add_layer(&args.command)?) } else { None };
     let plan = wished.plan()?;
+    if plan.looked.unfinished {
+        eprintln!(
+            "cofferdam: {} names were looked through for secrets, and there are more; name others with --hide",
+            plan.looked.names
+        );
+    }
     let image = wished.image(&args.env, &args.command)?;
     let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
     let start = Start {

@@ -10,6 +10,7 @@ use cofferdam_policy::document::{self, Project, SandboxLimits};
 use cofferdam_policy::environment::{self, HostEnvironment, Origin, ProviderVariables, Trust, Wish};
 use cofferdam_policy::layers::{Layered, RunOptions};
 use cofferdam_policy::registry::Registry;
+use cofferdam_policy::secret_paths::Bases;
 use cofferdam_sandbox::overlay::Layer;
 use cofferdam_sandbox::plan::{Identity, Limits, Network, Plan};
 use cofferdam_sandbox::planner;
@@ -64,8 +65,9 @@ impl Wished {
             workspace,
             read: args.read.iter().map(|path| resolve(path)).collect::<Result<_, _>>()?,
             write: args.write.iter().map(|path| resolve(path)).collect::<Result<_, _>>()?,
-            // What does not exist cannot be seen either.
-            hide: hide.iter().filter_map(|path| path.canonicalize().ok()).collect(),
+            hide: hide.iter().filter_map(|path| existing(path)).collect(),
+            own: own_places(&settings.places),
+            moved: moved_places(),
             home,
             layer: None,
             network,
@@ -156,11 +158,38 @@ fn project(workspace: &Path) -> Result<Option<Project>, Failure> {
 
 fn home() -> Result<PathBuf, Failure> {
     match std::env::var_os("HOME").filter(|home| !home.is_empty()) {
-        Some(home) => resolve(Path::new(&home)),
+        Some(home) => Ok(Path::new(&home).canonicalize().unwrap_or_else(|_| home.into())),
         None => {
             Err(Failure::new(Exit::NotStarted, "HOME is not set, so there is no telling what to keep out")
                 .hint("set HOME to your home directory"))
         }
+    }
+}
+
+/// A path to hide. One that leads nowhere is told: it may be a slip.
+fn existing(path: &Path) -> Option<PathBuf> {
+    path.canonicalize()
+        .inspect_err(|error| {
+            eprintln!("cofferdam: hide {}: {error}; nothing is hidden there", Text::from(path));
+        })
+        .ok()
+}
+
+/// Where Cofferdam keeps its own files.
+fn own_places(places: &Places) -> Vec<PathBuf> {
+    let places = [&places.config, &places.state, &places.runtime];
+    places.into_iter().map(|path| path.canonicalize().unwrap_or_else(|_| path.clone())).collect()
+}
+
+fn moved_places() -> Bases {
+    let base =
+        |variable: &str| std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+    Bases {
+        home: PathBuf::new(),
+        config: base("XDG_CONFIG_HOME"),
+        data: base("XDG_DATA_HOME"),
+        state: base("XDG_STATE_HOME"),
+        cache: base("XDG_CACHE_HOME"),
     }
 }
 
