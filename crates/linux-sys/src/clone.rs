@@ -37,6 +37,24 @@ pub fn leave_network() -> io::Result<()> {
     }
 }
 
+/// Which of the two processes this is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Forked {
+    Parent { child: i32 },
+    Child,
+}
+
+/// Starts a copy of this process in the same namespaces. Refused in a process with threads, as [`clone`] is.
+pub fn fork() -> io::Result<Forked> {
+    threads::require_single()?;
+    // SAFETY: there is a single thread, so the child's copy of every lock is free.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => Ok(Forked::Child),
+        child => Ok(Forked::Parent { child }),
+    }
+}
+
 /// Room for the steps between the start of a process and its program.
 const STACK: usize = 256 << 10;
 

@@ -21,10 +21,12 @@ pub fn fixed() -> Vec<Operation> {
     files.push(Operation::Terminals { path: "/dev/pts".into() });
     files.push(private("/run", 16 * MIB));
     files.push(link(&("/var/run", "/run")));
-    files.extend(ETC_OWN.iter().map(|(path, contents)| Operation::File {
-        path: (*path).into(),
-        contents: (*contents).to_owned(),
-    }));
+    files.extend(
+        ETC_OWN.iter().map(|(path, contents)| Operation::File {
+            path: (*path).into(),
+            contents: (*contents).to_owned(),
+        }),
+    );
     files
 }
 

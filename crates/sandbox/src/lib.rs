@@ -5,6 +5,7 @@
 
 mod channel;
 mod command;
+pub mod diagnosis;
 mod landlock;
 pub mod launch;
 mod layout;

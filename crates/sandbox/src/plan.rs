@@ -13,6 +13,7 @@ use crate::text::Text;
 pub struct Plan {
     pub identity: Identity,
     pub network: Network,
+    pub isolation: Isolation,
     pub hostname: String,
     /// In order, after those that [`crate::layout::fixed`] gives; a later one may stand on top of an earlier one.
     pub files: Vec<Operation>,
@@ -62,6 +63,16 @@ pub enum Network {
     None,
     /// The host's network: no protection at all.
     Host,
+}
+
+/// What happens where the kernel does not have a layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Isolation {
+    /// Nothing is started.
+    Required,
+    /// The rest is enforced, and what is missing is told.
+    BestEffort,
 }
 
 /// One step in building the tree of files. Paths are absolute, as the program will see them.

@@ -96,6 +96,7 @@ pub fn plan(request: &Request, identity: Identity, survey: &dyn Survey) -> Resul
     Ok(Plan {
         identity,
         network: request.network,
+        isolation: request.isolation,
         hostname: "cofferdam".to_owned(),
         files: planner.files,
         writable: writable.into_iter().map(Into::into).collect(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use cofferdam_policy::secret_paths::Bases;
 
-use crate::plan::{Limits, Network};
+use crate::plan::{Isolation, Limits, Network};
 
 /// A wish for a sandbox. The environment and the command come with each command that is started in it.
 #[derive(Debug, Clone)]
@@ -23,6 +23,7 @@ pub struct Request {
     /// The directories that a person has moved out of their usual places in the home.
     pub moved: Bases,
     pub network: Network,
+    pub isolation: Isolation,
     pub limits: Limits,
 }
 

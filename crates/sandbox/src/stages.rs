@@ -10,7 +10,7 @@ use rustix::process::{DumpableBehavior, Signal};
 
 use crate::landlock::{self, Enforcement};
 use crate::messages::Problem;
-use crate::plan::{Identity, Network, Plan};
+use crate::plan::{Identity, Isolation, Network, Plan};
 use crate::report::{LayerName, Report};
 use crate::root::Root;
 use crate::{layout, seccomp};
@@ -98,12 +98,15 @@ pub fn confine(begun: Begun, plan: &Plan) -> Result<(Confined, Report), Problem>
     report.enforced(LayerName::Capabilities, "none left in any set, and locked");
 
     // From here on nothing outside the writable paths can be written to, whatever the mounts say.
-    match step("Landlock", landlock::restrict(&plan.writable))? {
-        Enforcement::Full => report.enforced(LayerName::Landlock, "files, signals, abstract sockets"),
-        Enforcement::Part => report.missing(LayerName::Landlock, "the kernel knows only a part of it"),
-        Enforcement::None => {
-            report.missing(LayerName::Landlock, "the kernel does not know it, or it is switched off");
-        }
+    let short = match step("Landlock", landlock::restrict(&plan.writable))? {
+        Enforcement::Full => None,
+        Enforcement::Part => Some("the kernel knows only a part of it"),
+        Enforcement::None => Some("the kernel does not know it, or it is switched off"),
+    };
+    match (short, plan.isolation) {
+        (None, _) => report.enforced(LayerName::Landlock, "files, signals, abstract sockets"),
+        (Some(why), Isolation::BestEffort) => report.missing(LayerName::Landlock, why),
+        (Some(why), Isolation::Required) => return step("Landlock", Err(io::Error::other(why))),
     }
 
     // From here on most of the kernel does not exist.

@@ -3,6 +3,7 @@
 pub mod audit;
 mod completions;
 mod config;
+pub mod doctor;
 mod env;
 mod man;
 mod mistake;
@@ -49,6 +50,7 @@ pub struct Args {
 pub enum Command {
     Run(Box<run::Run>),
     Overlay(overlay::OverlayArgs),
+    Doctor(doctor::DoctorArgs),
     Env(EnvArgs),
     Providers(ProvidersArgs),
     Secrets(SecretsArgs),

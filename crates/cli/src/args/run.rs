@@ -52,6 +52,10 @@ pub struct Run {
     #[arg(long)]
     pub danger_host_network: bool,
 
+    /// What to do where the kernel lacks a layer [default: the configured one, or required]
+    #[arg(long, value_enum)]
+    pub isolation: Option<Isolation>,
+
     /// End the command, and all it started, after this long
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     pub timeout: Option<Duration>,
@@ -103,4 +107,12 @@ pub enum Profile {
 pub enum Network {
     /// A loopback of the sandbox's own and nothing else
     None,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Isolation {
+    /// Start nothing
+    Required,
+    /// Enforce the rest, and say what is missing
+    BestEffort,
 }

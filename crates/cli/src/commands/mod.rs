@@ -3,6 +3,7 @@
 mod audit;
 mod completions;
 mod config;
+mod doctor;
 mod env;
 mod man;
 mod overlay;
@@ -19,6 +20,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     match args.command {
         Command::Run(args) => run::run(&args),
         Command::Overlay(args) => overlay::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Env(args) => env::run(&args),
         Command::Providers(args) => providers::run(&args),
         Command::Secrets(args) => secrets::run(&args),

@@ -294,10 +294,16 @@ impl Walk {
 /// Whether the name alone keeps a change back, wherever in the workspace it stands.
 fn by_name(path: &Path) -> Option<Held> {
     let parts: Vec<&OsStr> = path.iter().collect();
-    let protected = layout::WORKSPACE_PROTECTED.iter().any(|name| {
-        let name: Vec<&OsStr> = Path::new(name).iter().collect();
-        parts.windows(name.len()).any(|window| window == name)
-    });
+    let among = |parts: &[&OsStr], names: &[&str]| {
+        names.iter().any(|name| {
+            let name: Vec<&OsStr> = Path::new(name).iter().collect();
+            parts.windows(name.len()).any(|window| window == name)
+        })
+    };
+    // Submodules and worktrees have the same names further down.
+    let repository = parts.iter().position(|part| *part == OsStr::new(".git"));
+    let protected = among(&parts, layout::WORKSPACE_PROTECTED)
+        || repository.is_some_and(|git| among(&parts[git..], layout::REPOSITORY_PROTECTED));
     if protected {
         return Some(Held::RunsOnTheHost);
     }
@@ -380,6 +386,7 @@ mod tests {
             ("vendor/x/.git/config", Some(Held::RunsOnTheHost)),
             ("web/.vscode/tasks.json", Some(Held::RunsOnTheHost)),
             (".git", Some(Held::RunsOnTheHost)),
+            (".git/modules/m/hooks/post-merge", Some(Held::RunsOnTheHost)),
             (".git/objects/aa", None),
             (".env", Some(Held::Secret)),
             ("web/.env.local", Some(Held::Secret)),

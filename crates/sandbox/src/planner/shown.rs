@@ -48,8 +48,7 @@ impl Planner<'_> {
     /// runs are kept back when the layer is applied.
     pub(super) fn layered(&mut self, layer: &Path) {
         let workspace = self.request.workspace.clone();
-        self.files
-            .push(Operation::Layered { path: workspace.as_path().into(), layer: layer.into() });
+        self.files.push(Operation::Layered { path: workspace.as_path().into(), layer: layer.into() });
         let findings = self.search(&workspace, Bounds::WORKSPACE);
         self.hide_all(&findings);
     }

@@ -58,6 +58,9 @@ pub fn run(args: &Run) -> Result<Exit, Failure> {
         outcome::tell_layer(layer);
     }
     let (report, end) = ended?;
+    if network != Network::Host {
+        outcome::tell_missing(&report);
+    }
     for held in &end.held {
         eprintln!("cofferdam: the command made a file that your own tools would run; it is now {held}");
     }

@@ -12,13 +12,13 @@ use cofferdam_policy::layers::{Layered, RunOptions};
 use cofferdam_policy::registry::Registry;
 use cofferdam_policy::secret_paths::Bases;
 use cofferdam_sandbox::overlay::Layer;
-use cofferdam_sandbox::plan::{Identity, Limits, Network, Plan};
+use cofferdam_sandbox::plan::{Identity, Isolation, Limits, Network, Plan};
 use cofferdam_sandbox::planner;
 use cofferdam_sandbox::request::{Profile, Request};
 use cofferdam_sandbox::survey::Machine;
 use cofferdam_sandbox::text::Text;
 
-use crate::args::run::{Profile as TypedProfile, Run};
+use crate::args::run::{Isolation as TypedIsolation, Profile as TypedProfile, Run};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::places::Places;
@@ -71,6 +71,14 @@ impl Wished {
             home,
             layer: None,
             network,
+            isolation: match (args.isolation, sandbox.isolation) {
+                (Some(TypedIsolation::BestEffort), _) | (None, document::Isolation::BestEffort) => {
+                    Isolation::BestEffort
+                }
+                (Some(TypedIsolation::Required), _) | (None, document::Isolation::Required) => {
+                    Isolation::Required
+                }
+            },
             limits: limits(sandbox.limits),
         };
         Ok(Self { request, timeout: sandbox.limits.wall, layered, places: settings.places })
