@@ -114,20 +114,21 @@ fn place(streams: &[BorrowedFd<'_>]) -> io::Result<()> {
 }
 
 fn limit(limits: Limits) -> io::Result<()> {
-    let set = |resource, value: Option<u64>| match value {
-        None => Ok(()),
-        Some(value) => {
-            let maximum =
-                rustix::process::getrlimit(resource).maximum.map_or(value, |maximum| maximum.min(value));
-            let limit = Rlimit { current: Some(maximum), maximum: Some(maximum) };
-            rustix::process::setrlimit(resource, limit).map_err(io::Error::from)
-        }
-    };
-    set(Resource::Data, limits.memory)?;
-    set(Resource::Nproc, limits.processes)?;
-    set(Resource::Cpu, limits.cpu_seconds)?;
-    set(Resource::Fsize, limits.file_size)?;
-    set(Resource::Nofile, limits.open_files)
+    lower(Resource::Data, limits.memory, 0)?;
+    lower(Resource::Nproc, limits.processes, 0)?;
+    // The signal that names the cause comes at the first limit, the one that nobody survives a second later.
+    lower(Resource::Cpu, limits.cpu_seconds, 1)?;
+    lower(Resource::Fsize, limits.file_size, 0)?;
+    lower(Resource::Nofile, limits.open_files, 0)
+}
+
+/// Lowers a limit, which no process below can raise again by more than `slack`.
+fn lower(resource: Resource, value: Option<u64>, slack: u64) -> io::Result<()> {
+    let Some(value) = value else { return Ok(()) };
+    let most = rustix::process::getrlimit(resource).maximum.unwrap_or(u64::MAX);
+    let limit =
+        Rlimit { current: Some(value.min(most)), maximum: Some(value.saturating_add(slack).min(most)) };
+    Ok(rustix::process::setrlimit(resource, limit)?)
 }
 
 /// Looks the program up as a shell would, in the sandbox's own tree, and becomes it.

@@ -9,6 +9,8 @@ use cofferdam_linux_sys::exec::Image;
 use rustix::process::Signal;
 
 use crate::channel::{self, Channel};
+use crate::control_group::ControlGroup;
+pub use crate::control_group::Exceeded;
 use crate::messages::{Ended, FromSandbox, Last, NotStarted, Problem, ToSandbox, Window};
 use crate::pid_one;
 use crate::plan::{Identity, Limits, Network, Plan};
@@ -21,6 +23,7 @@ use crate::text::Text;
 pub struct Prepared {
     channel: Channel,
     process: OwnedFd,
+    pid: i32,
 }
 
 /// A sandbox that is ready for commands.
@@ -28,6 +31,7 @@ pub struct Prepared {
 pub struct Sandbox {
     channel: Channel,
     process: OwnedFd,
+    group: Option<ControlGroup>,
 }
 
 /// Something that a sandbox tells.
@@ -38,6 +42,8 @@ pub enum News {
     },
     NotStarted(NotStarted),
     Ended(Ended),
+    /// A socket on its way to a port inside; none if nobody listens there.
+    Connected(Option<OwnedFd>),
     /// The sandbox is gone; these names were set aside.
     Gone {
         held: Vec<Text>,
@@ -75,27 +81,32 @@ pub fn prepare(network: Network) -> io::Result<Prepared> {
             drop(ours);
             pid_one::run(&theirs, identity, network)
         }
-        Cloned::Parent { child, .. } => Ok(Prepared { channel: ours, process: child }),
+        Cloned::Parent { child, pid } => Ok(Prepared { channel: ours, process: child, pid }),
     }
 }
 
 impl Prepared {
     /// Builds the sandbox; nothing has been started in it yet.
     pub fn build(self, plan: &Plan) -> Result<(Sandbox, Report), Problem> {
-        self.channel.send(&ToSandbox::Build(plan.clone()), &[]).map_err(|error| lost(&error))?;
-        let sandbox = Sandbox { channel: self.channel, process: self.process };
-        let report = sandbox.built()?;
+        let sandbox = self.send(plan)?;
+        let report = sandbox.built(plan)?;
         Ok((sandbox, report))
+    }
+
+    fn send(self, plan: &Plan) -> Result<Sandbox, Problem> {
+        // Before anything can be started, so that nothing is outside of it.
+        let group = ControlGroup::make(&plan.limits).filter(|group| group.add(self.pid).is_ok());
+        self.channel.send(&ToSandbox::Build(plan.clone()), &[]).map_err(|error| lost(&error))?;
+        Ok(Sandbox { channel: self.channel, process: self.process, group })
     }
 
     /// Builds the sandbox for one command, which is sent right behind the plan, so that nobody waits for an answer
     /// in between. If the sandbox cannot be built, the command is never read.
     pub fn build_for(self, plan: &Plan, id: u64, start: &Start<'_>) -> Result<(Sandbox, Report), Problem> {
-        self.channel.send(&ToSandbox::Build(plan.clone()), &[]).map_err(|error| lost(&error))?;
-        let sandbox = Sandbox { channel: self.channel, process: self.process };
+        let sandbox = self.send(plan)?;
         // A sandbox that could not be built has closed its end; why comes with the answer.
         let sent = sandbox.start(id, start);
-        let report = sandbox.built()?;
+        let report = sandbox.built(plan)?;
         sent.map_err(|error| lost(&error))?;
         Ok((sandbox, report))
     }
@@ -110,9 +121,13 @@ fn lost(error: &io::Error) -> Problem {
 }
 
 impl Sandbox {
-    fn built(&self) -> Result<Report, Problem> {
+    fn built(&self, plan: &Plan) -> Result<Report, Problem> {
         match self.channel.receive().map_err(|error| lost(&error))? {
-            Some((FromSandbox::Built(report), _)) => Ok(report),
+            Some((FromSandbox::Built(mut report), _)) => {
+                let held = self.group.as_ref().map_or(&[][..], ControlGroup::held);
+                report.limits(&plan.limits, plan.identity, held);
+                Ok(report)
+            }
             Some((FromSandbox::NotBuilt(problem), _)) => Err(problem),
             _ => Err(lost(&io::Error::other("it ended before it was built"))),
         }
@@ -136,6 +151,11 @@ impl Sandbox {
         self.channel.send(&ToSandbox::Signal { id, signal }, &[])
     }
 
+    /// Asks for a connection to a port of the sandbox's loopback; it comes as news with this number.
+    pub fn connect(&self, id: u64, port: u16) -> io::Result<()> {
+        self.channel.send(&ToSandbox::Connect { id, port }, &[])
+    }
+
     /// The next news of a command, by its number.
     pub fn news(&self) -> io::Result<(u64, News)> {
         Ok(match self.channel.receive()? {
@@ -144,6 +164,9 @@ impl Sandbox {
             }
             Some((FromSandbox::NotStarted { id, why }, _)) => (id, News::NotStarted(why)),
             Some((FromSandbox::Ended { id, how }, _)) => (id, News::Ended(how)),
+            Some((FromSandbox::Connected { id }, mut descriptors)) => {
+                (id, News::Connected(descriptors.pop()))
+            }
             Some((FromSandbox::Held(held), _)) => (0, News::Gone { held }),
             Some((FromSandbox::Built(_) | FromSandbox::NotBuilt(_), _)) | None => {
                 (0, News::Gone { held: Vec::new() })
@@ -154,6 +177,11 @@ impl Sandbox {
     /// Asks the sandbox to end: every process in it dies, and the last news says so.
     pub fn finish(&self) -> io::Result<()> {
         Ok(rustix::net::shutdown(&self.channel, rustix::net::Shutdown::Write)?)
+    }
+
+    /// The limit of the whole sandbox that something in it ran into.
+    pub fn exceeded(&self) -> Option<Exceeded> {
+        self.group.as_ref()?.exceeded()
     }
 
     /// Ends the sandbox without asking.

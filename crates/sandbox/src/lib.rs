@@ -5,6 +5,7 @@
 
 mod channel;
 mod command;
+mod control_group;
 pub mod diagnosis;
 mod landlock;
 pub mod launch;

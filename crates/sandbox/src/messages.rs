@@ -25,6 +25,11 @@ pub enum ToSandbox {
         id: u64,
         signal: i32,
     },
+    /// Asks for a connection to a port of the sandbox's own loopback.
+    Connect {
+        id: u64,
+        port: u16,
+    },
 }
 
 /// Whether the sandbox ends with a command.
@@ -57,6 +62,10 @@ pub enum FromSandbox {
     Ended {
         id: u64,
         how: Ended,
+    },
+    /// With a socket that is being connected; without one where that was refused at once.
+    Connected {
+        id: u64,
     },
     /// The last message: names that the host would have run, set aside under another one.
     Held(Vec<Text>),

@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, OwnedFd};
 
 use cofferdam_linux_sys::signals::Signals;
 use rustix::event::{PollFd, PollFlags};
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::process::{Pid, Signal, WaitOptions};
 
 use crate::channel::Channel;
@@ -63,6 +65,17 @@ fn end_all() {
     // The number means all but the caller.
     let _ = rustix::process::kill_process_group(Pid::INIT, Signal::KILL);
     while !matches!(rustix::process::wait(WaitOptions::empty()), Err(rustix::io::Errno::CHILD)) {}
+}
+
+/// Begins a connection to a port of this namespace's loopback and does not wait for it: a server that does not
+/// answer must not hold this process up.
+fn connect(port: u16) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+    match rustix::net::connect(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)) {
+        Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(socket),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// What comes after a message or a death.
@@ -139,6 +152,12 @@ impl Init<'_> {
             }
             ToSandbox::Signal { id, signal } => {
                 self.pass_on(id, signal);
+                Ok(Then::GoOn)
+            }
+            ToSandbox::Connect { id, port } => {
+                let socket = connect(port).ok();
+                let socket: Vec<_> = socket.iter().map(AsFd::as_fd).collect();
+                self.channel.send(&FromSandbox::Connected { id }, &socket)?;
                 Ok(Then::GoOn)
             }
         }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::plan::{Identity, Limits};
+
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     pub layers: Vec<Layer>,
@@ -32,6 +34,29 @@ pub enum LayerName {
 impl Report {
     pub fn enforced(&mut self, name: LayerName, detail: impl Into<String>) {
         self.layers.push(Layer { name, enforced: true, detail: detail.into() });
+    }
+
+    /// Says which limits hold for the sandbox as a whole, and which only for each of its processes. `held` are those
+    /// that a control group holds.
+    pub fn limits(&mut self, limits: &Limits, identity: Identity, held: &[&str]) {
+        let mut weaker = Vec::new();
+        if limits.memory.is_some() && !held.contains(&"memory") {
+            weaker.push("memory: for each process only, because no control group with it is handed to you");
+        }
+        if limits.processes.is_some() && !held.contains(&"processes") && identity.user == 0 {
+            weaker.push(
+                "processes: root has no limit of its own; the numbers of the sandbox's processes are limited",
+            );
+        }
+        if weaker.is_empty() {
+            let detail = match held {
+                [] => "for each process".to_owned(),
+                held => format!("for the whole sandbox: {}", held.join(", ")),
+            };
+            self.enforced(LayerName::Limits, detail);
+        } else {
+            self.missing(LayerName::Limits, weaker.join("; "));
+        }
     }
 
     pub fn missing(&mut self, name: LayerName, detail: impl Into<String>) {

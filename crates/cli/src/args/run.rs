@@ -15,6 +15,7 @@ Examples:
   cofferdam run --timeout 10m --read ~/datasets -- python3 train.py
   cofferdam run --profile strict --memory 2GiB -- ./untrusted
   cofferdam run --overlay -- ./try-something    the workspace stays as it is
+  cofferdam run --publish 8000 -- python3 -m http.server 8000
   cofferdam run --dry-run -- true            print the plan and start nothing
 
 Exit status: the command's own; 128+n if signal n ended it; 124 timeout; 125 the sandbox could not be
@@ -56,11 +57,15 @@ pub struct Run {
     #[arg(long, value_enum)]
     pub isolation: Option<Isolation>,
 
+    /// Make a port of the sandbox reachable on this machine's loopback
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), conflicts_with = "danger_host_network")]
+    pub publish: Vec<u16>,
+
     /// End the command, and all it started, after this long
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     pub timeout: Option<Duration>,
 
-    /// Memory that a process of the command may have
+    /// Memory that the command may have: all of its processes, or each where no control group is yours
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub memory: Option<u64>,
 
@@ -75,6 +80,10 @@ pub struct Run {
     /// Keep the workspace as it is: writes go to a layer (see `cofferdam overlay --help`)
     #[arg(long)]
     pub overlay: bool,
+
+    /// The largest file that the command may write
+    #[arg(long, value_name = "SIZE", value_parser = units::size)]
+    pub file_size: Option<u64>,
 
     /// Write what was enforced and how it ended to a file, as JSON
     #[arg(long, value_name = "FILE")]

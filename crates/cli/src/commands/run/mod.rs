@@ -1,6 +1,7 @@
 //! `cofferdam run`: one command in a sandbox, from the wish to the exit status.
 
 mod outcome;
+mod publish;
 mod supervise;
 mod wish;
 
@@ -15,6 +16,8 @@ use crate::args::run::{Network as TypedNetwork, Run};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use publish::Published;
+use supervise::Wait;
 use wish::Wished;
 
 pub fn run(args: &Run) -> Result<Exit, Failure> {
@@ -34,6 +37,7 @@ pub fn run(args: &Run) -> Result<Exit, Failure> {
     }
     // First of all, before anything is read: the sandbox begins as a copy of this process.
     let prepared = launch::prepare(network).map_err(|error| outcome::no_namespaces(&error))?;
+    let published = Published::listen(&args.publish)?;
     let mut wished = Wished::read(args, network)?;
     let layer = if args.overlay { Some(wished.add_layer(&args.command)?) } else { None };
     let plan = wished.plan()?;
@@ -53,7 +57,7 @@ pub fn run(args: &Run) -> Result<Exit, Failure> {
         last: Last::Yes,
         descriptors: &[stdin.as_fd(), stdout.as_fd(), stderr.as_fd()],
     };
-    let ended = supervise::supervise(prepared, &plan, &start, wished.timeout);
+    let ended = supervise::supervise(prepared, &plan, &start, Wait { timeout: wished.timeout, published });
     if let Some(layer) = layer {
         outcome::tell_layer(layer);
     }

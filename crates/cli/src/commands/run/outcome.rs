@@ -5,6 +5,7 @@ use std::path::Path;
 use std::{fs, io};
 
 use cofferdam_sandbox::diagnosis::Facts;
+use cofferdam_sandbox::launch::Exceeded;
 use cofferdam_sandbox::messages::{Ended, NotStarted, Problem};
 use cofferdam_sandbox::overlay::Layer;
 use cofferdam_sandbox::report::Report;
@@ -49,7 +50,7 @@ fn with_causes(failure: Failure) -> Failure {
 
 /// Says what is missing, loudly: whoever asked for the best effort must not think that it was everything.
 pub fn tell_missing(report: &Report) {
-    for layer in report.layers.iter().filter(|layer| !layer.enforced) {
+    for layer in report.layers.iter().filter(|layer| !layer.enforced && !layer.name.is_optional()) {
         eprintln!("cofferdam: not enforced: {} ({})", layer.name, layer.detail);
     }
 }
@@ -95,6 +96,12 @@ pub fn exit(end: &End, command: &[OsString]) -> Result<Exit, Failure> {
     let told =
         |sentence: String, hint: &str| Err(Failure::new(Exit::Command(status(end.how)), sentence).hint(hint));
     match end.how {
+        How::Exceeded(Exceeded::Memory, _) => {
+            told(format!("{name} needed more memory than it may have"), "give it more with --memory")
+        }
+        How::Exceeded(Exceeded::Processes, _) => {
+            told(format!("{name} wanted more processes than it may have"), "give it more with --pids")
+        }
         How::Ended(Ended::Killed(SIGXCPU)) => {
             told(format!("{name} used up its processor time"), "give it more with --cpu")
         }
@@ -126,8 +133,8 @@ pub fn exit(end: &End, command: &[OsString]) -> Result<Exit, Failure> {
 
 fn status(how: How) -> u8 {
     let status = match how {
-        How::Ended(Ended::Exited(code)) => code,
-        How::Ended(Ended::Killed(signal)) => 128 + signal,
+        How::Ended(Ended::Exited(code)) | How::Exceeded(_, Ended::Exited(code)) => code,
+        How::Ended(Ended::Killed(signal)) | How::Exceeded(_, Ended::Killed(signal)) => 128 + signal,
         How::TimedOut => 124,
         How::Lost | How::NotStarted(NotStarted::Other(_) | NotStarted::Directory(_)) => 125,
         How::NotStarted(NotStarted::NotExecutable(_)) => 126,
@@ -139,6 +146,8 @@ fn status(how: How) -> u8 {
 
 fn cause(how: How) -> &'static str {
     match how {
+        How::Exceeded(Exceeded::Memory, _) => "memory-limit",
+        How::Exceeded(Exceeded::Processes, _) => "process-limit",
         How::Ended(Ended::Exited(_)) => "exited",
         How::Ended(Ended::Killed(SIGXCPU)) => "cpu-limit",
         How::Ended(Ended::Killed(SIGXFSZ)) => "file-size-limit",

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use cofferdam_linux_sys::signals::Signals;
-use cofferdam_sandbox::launch::{News, Prepared, Sandbox, Start};
+use cofferdam_sandbox::launch::{Exceeded, News, Prepared, Sandbox, Start};
 use cofferdam_sandbox::messages::{Ended, NotStarted};
 use cofferdam_sandbox::plan::Plan;
 use cofferdam_sandbox::report::Report;
@@ -13,6 +13,7 @@ use cofferdam_sandbox::text::Text;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use super::outcome;
+use super::publish::Published;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -34,9 +35,18 @@ pub struct End {
 pub enum How {
     Ended(Ended),
     NotStarted(NotStarted),
+    /// It failed, and something in the sandbox had run into a limit.
+    Exceeded(Exceeded, Ended),
     TimedOut,
     /// The sandbox itself was ended, from outside.
     Lost,
+}
+
+/// What to do while the command runs.
+#[derive(Debug)]
+pub struct Wait {
+    pub timeout: Option<Duration>,
+    pub published: Published,
 }
 
 /// Builds the sandbox for the command, and stays with it until both are gone.
@@ -44,14 +54,15 @@ pub fn supervise(
     prepared: Prepared,
     plan: &Plan,
     start: &Start<'_>,
-    timeout: Option<Duration>,
+    wait: Wait,
 ) -> Result<(Report, End), Failure> {
     let failed = |error: io::Error| Failure::new(Exit::NotStarted, format!("the sandbox was lost: {error}"));
     let signals = Signals::take_over(&PASSED_ON).map_err(failed)?;
     let built = prepared.build_for(plan, COMMAND, start);
     let (sandbox, report) = built.map_err(|problem| outcome::not_built(&problem))?;
+    let Wait { timeout, published } = wait;
     let deadline = timeout.map(|timeout| Instant::now() + timeout);
-    let mut watch = Watch { sandbox: &sandbox, deadline, how: None, ending: false };
+    let mut watch = Watch { sandbox: &sandbox, published, deadline, how: None, ending: false };
     loop {
         if let Some(end) = watch.step(&signals).map_err(failed)? {
             return Ok((report, end));
@@ -61,6 +72,7 @@ pub fn supervise(
 
 struct Watch<'a> {
     sandbox: &'a Sandbox,
+    published: Published,
     deadline: Option<Instant>,
     how: Option<How>,
     /// The command has been asked to end; at the deadline it is not asked any more.
@@ -72,15 +84,22 @@ impl Watch<'_> {
         let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let timeout = left
             .map(|left| Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) });
-        let mut ready = [
+        let mut ready = vec![
             PollFd::new(self.sandbox, PollFlags::IN),
             PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN),
         ];
+        ready.extend(
+            self.published.descriptors().map(|listener| PollFd::from_borrowed_fd(listener, PollFlags::IN)),
+        );
         match rustix::event::poll(&mut ready, timeout.as_ref()) {
             Err(rustix::io::Errno::INTR) => return Ok(None),
             other => other?,
         };
-        let [news, signal] = ready.map(|ready| !ready.revents().is_empty());
+        let ready: Vec<bool> = ready.iter().map(|ready| !ready.revents().is_empty()).collect();
+        let (news, signal) = (ready[0], ready[1]);
+        for listener in (0..ready.len() - 2).filter(|listener| ready[listener + 2]) {
+            self.published.accept(listener, self.sandbox)?;
+        }
         if signal {
             self.pass_on(signals)?;
         }
@@ -117,10 +136,17 @@ impl Watch<'_> {
     }
 
     fn hear(&mut self) -> io::Result<Option<End>> {
-        match self.sandbox.news()?.1 {
+        let (id, news) = self.sandbox.news()?;
+        match news {
             News::Started { .. } => {}
+            News::Connected(socket) => self.published.connected(id, socket),
             News::NotStarted(why) => self.end(How::NotStarted(why)),
-            News::Ended(ended) => self.end(How::Ended(ended)),
+            News::Ended(Ended::Exited(0)) => self.end(How::Ended(Ended::Exited(0))),
+            News::Ended(ended) => {
+                let how =
+                    self.sandbox.exceeded().map_or(How::Ended(ended), |limit| How::Exceeded(limit, ended));
+                self.end(how);
+            }
             News::Gone { held } => return Ok(Some(End { how: self.how.unwrap_or(How::Lost), held })),
         }
         Ok(None)

@@ -136,7 +136,7 @@ fn typed(args: &Run) -> RunOptions {
             memory: args.memory,
             processes: args.pids,
             cpu: args.cpu,
-            file_size: None,
+            file_size: args.file_size,
             wall: args.timeout,
         },
     }
