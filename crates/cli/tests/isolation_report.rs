@@ -1,5 +1,4 @@
 //! What is enforced is told, and what cannot be enforced starts nothing.
-#![expect(clippy::unwrap_used, reason = "a test that cannot prepare its files has failed")]
 
 use cofferdam_testkit::{Cofferdam, Home};
 

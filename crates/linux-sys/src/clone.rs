@@ -27,16 +27,6 @@ impl Namespaces {
     }
 }
 
-/// Moves this process into a network namespace of its own. Needs rights over the user namespace it is in.
-pub fn leave_network() -> io::Result<()> {
-    threads::require_single()?;
-    // SAFETY: the call takes no pointer, and there is no other thread that would stay behind.
-    match unsafe { libc::unshare(libc::CLONE_NEWNET) } {
-        -1 => Err(io::Error::last_os_error()),
-        _ => Ok(()),
-    }
-}
-
 /// Which of the two processes this is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Forked {

@@ -10,6 +10,7 @@ pub mod hardening;
 pub mod memory;
 pub mod mount;
 pub mod netlink;
+pub mod network_namespace;
 pub mod own_environment;
 pub mod private;
 pub mod privileges;

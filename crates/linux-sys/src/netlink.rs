@@ -1,6 +1,7 @@
 //! The few messages that make a network namespace usable, by hand: three fixed messages do not need a library.
 
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
@@ -11,14 +12,18 @@ const REQUEST_WITH_ANSWER: u16 = 0x1 | 0x4;
 const CREATE: u16 = 0x400;
 const LOOPBACK: u32 = 1;
 
-/// Brings the loopback interface of this network namespace up.
-pub fn loopback_up() -> io::Result<()> {
+/// The message that brings the loopback interface up: length, kind, flags, a number and a sender that nobody asks
+/// for; then the interface, and that it is to be up.
+pub(crate) fn loopback_up() -> [u8; 32] {
     let up: u32 = 1;
-    let mut body = vec![0u8; 4];
-    body.extend(LOOPBACK.to_ne_bytes());
-    body.extend(up.to_ne_bytes());
-    body.extend(up.to_ne_bytes());
-    exchange(NEW_LINK, REQUEST_WITH_ANSWER, &body)
+    let mut message = [0; 32];
+    message[0..4].copy_from_slice(&32u32.to_ne_bytes());
+    message[4..6].copy_from_slice(&NEW_LINK.to_ne_bytes());
+    message[6..8].copy_from_slice(&REQUEST_WITH_ANSWER.to_ne_bytes());
+    message[20..24].copy_from_slice(&LOOPBACK.to_ne_bytes());
+    message[24..28].copy_from_slice(&up.to_ne_bytes());
+    message[28..32].copy_from_slice(&up.to_ne_bytes());
+    message
 }
 
 /// Makes every address of IPv4 and IPv6 an address of this host, so that whatever is dialled arrives on a
@@ -49,8 +54,13 @@ fn exchange(kind: u16, flags: u16, body: &[u8]) -> io::Result<()> {
     message.extend([0; 8]);
     message.extend(body);
     rustix::net::sendto(&socket, &message, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
+    read_answer(socket.as_fd())
+}
+
+/// Waits for the kernel's answer to a message.
+pub(crate) fn read_answer(socket: BorrowedFd<'_>) -> io::Result<()> {
     let mut answer = [0u8; 256];
-    let (received, _) = rustix::net::recv(&socket, &mut answer, RecvFlags::empty())?;
+    let (received, _) = rustix::net::recv(socket, &mut answer, RecvFlags::empty())?;
     // The answer is an error message: a header of 16 bytes, then the negated error number, 0 for success.
     match answer.get(16..20).filter(|_| received >= 20) {
         Some(&[a, b, c, d]) => match i32::from_ne_bytes([a, b, c, d]) {

@@ -5,7 +5,7 @@
 use std::fs;
 use std::io::{self, Write};
 
-use cofferdam_linux_sys::{clone, hardening, netlink, privileges, seccomp as filter, signals};
+use cofferdam_linux_sys::{hardening, network_namespace, privileges, seccomp as filter, signals};
 use rustix::process::{DumpableBehavior, Signal};
 
 use crate::landlock::{self, Enforcement};
@@ -26,6 +26,7 @@ pub struct Begun {
     report: Report,
     /// How many processes there may be; opened before the host's `/proc` is out of sight.
     most_processes: Option<fs::File>,
+    own_network: Option<network_namespace::Making>,
 }
 
 /// Leaves the launcher behind and makes everything that does not depend on the plan.
@@ -34,6 +35,11 @@ pub fn begin(identity: Identity, network: Network) -> Result<Begun, Problem> {
 
     // From here on this process dies with the launcher, however that ends.
     step("the end with the launcher", rustix::process::set_parent_process_death_signal(Some(Signal::KILL)))?;
+    // The network is made beside all that follows, because that takes about as long.
+    let own_network = match network {
+        Network::None => Some(step("a network of its own", network_namespace::begin())?),
+        Network::Host => None,
+    };
     // From here on nobody finds the launcher's variables in the memory of this copy.
     step("forgetting the environment", privileges::forget_environment())?;
     // From here on the standard streams of the launcher are not held open by this process.
@@ -56,28 +62,17 @@ pub fn begin(identity: Identity, network: Network) -> Result<Begun, Problem> {
         _ => report.enforced(LayerName::Keyring, "a new, empty session keyring"),
     }
 
-    // From here on the only network is a loopback that nobody else has. It is made here and not with the other
-    // namespaces, because it takes as long as all of them together and the launcher has other things to do.
-    match network {
-        Network::None => {
-            step("a network of its own", clone::leave_network())?;
-            step("the loopback interface", netlink::loopback_up())?;
-            report.enforced(LayerName::Network, "a loopback of its own");
-        }
-        Network::Host => report.missing(LayerName::Network, "the host's network, by request"),
-    }
-
     // From here on no crash hands memory to a file, or to a program of the host.
     step("no core dumps", hardening::no_core_dumps())?;
     let most_processes = fs::OpenOptions::new().write(true).open("/proc/sys/kernel/pid_max").ok();
     let root = Root::begin().and_then(|root| root.carry_out(&layout::fixed()).map(|()| root));
     let root = root.map_err(|failure| problem(failure.operation, &failure.error))?;
-    Ok(Begun { root, report, most_processes })
+    Ok(Begun { root, report, most_processes, own_network })
 }
 
 /// Carries the plan out. After it, this process and everything it starts is confined for good.
 pub fn confine(begun: Begun, plan: &Plan) -> Result<(Confined, Report), Problem> {
-    let Begun { root, mut report, most_processes } = begun;
+    let Begun { root, mut report, most_processes, own_network } = begun;
 
     // From here on no number of processes exhausts the host's: root has no other limit without a control group.
     // A kernel before 6.14 has one number for the whole machine, and does not let us change it.
@@ -90,6 +85,15 @@ pub fn confine(begun: Begun, plan: &Plan) -> Result<(Confined, Report), Problem>
     let built = root.carry_out(&plan.files).and_then(|()| root.enter());
     built.map_err(|failure| problem(failure.operation, &failure.error))?;
     report.enforced(LayerName::Files, format!("{} operations", plan.files.len()));
+
+    // From here on the only network is a loopback that nobody else has.
+    match own_network {
+        Some(network) => {
+            step("a network of its own", network.enter())?;
+            report.enforced(LayerName::Network, "a loopback of its own");
+        }
+        None => report.missing(LayerName::Network, "the host's network, by request"),
+    }
 
     // From here on no program gains rights by being started, set-user-id programs included.
     step("no new privileges", rustix::thread::set_no_new_privs(true))?;

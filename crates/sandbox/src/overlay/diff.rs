@@ -149,7 +149,7 @@ impl Walk {
         };
         for name in files::names(lower)?.iter().filter(|name| names.binary_search(name).is_err()) {
             if let Some(below) = files::look(lower, name)? {
-                self.deleted(lower, name, path.join(name), &below)?;
+                self.deleted(lower, name, &path.join(name), &below)?;
             }
         }
         Ok(())
@@ -159,7 +159,7 @@ impl Walk {
         match (files::kind(&pair.above), &pair.below, pair.lower) {
             // This is how overlayfs writes that a name is gone.
             (FileType::CharacterDevice, Some(below), Some(lower)) if pair.above.st_rdev == 0 => {
-                self.deleted(lower, pair.name, pair.path.clone(), below)
+                self.deleted(lower, pair.name, &pair.path, below)
             }
             (FileType::CharacterDevice, ..) if pair.above.st_rdev == 0 => Ok(()),
             (FileType::Directory, ..) => self.sub_directory(pair),
@@ -249,12 +249,12 @@ impl Walk {
         Ok(())
     }
 
-    fn deleted(&mut self, lower: &OwnedFd, name: &OsStr, path: PathBuf, below: &Stat) -> io::Result<()> {
+    fn deleted(&mut self, lower: &OwnedFd, name: &OsStr, path: &Path, below: &Stat) -> io::Result<()> {
         if files::kind(below) == FileType::Directory {
-            let held = self.newer_inside(lower, name, &path)?;
-            self.push(&path, What::DeletedDirectory, Some(below), held);
+            let held = self.newer_inside(lower, name, path)?;
+            self.push(path, What::DeletedDirectory, Some(below), held);
         } else {
-            self.push(&path, What::DeletedFile, Some(below), self.newer(below));
+            self.push(path, What::DeletedFile, Some(below), self.newer(below));
         }
         Ok(())
     }
