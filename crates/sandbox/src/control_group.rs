@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 
 use crate::plan::Limits;
 
+/// The kernel's number for the file system of version 2.
+const VERSION_2: u64 = 0x6367_7270;
+
 /// A control group that holds one sandbox; it is gone with this value.
 #[derive(Debug)]
 pub struct ControlGroup {
@@ -27,7 +30,11 @@ pub enum Exceeded {
 impl ControlGroup {
     /// Makes the group, if this user may and it would hold one of the limits.
     pub fn make(limits: &Limits) -> Option<Self> {
-        let parent = parent(&fs::read_to_string("/proc/self/cgroup").ok()?, &mounted_at()?)?;
+        let root = Path::new("/sys/fs/cgroup");
+        if rustix::fs::statfs(root).ok()?.f_type as u64 != VERSION_2 {
+            return None;
+        }
+        let parent = parent(&fs::read_to_string("/proc/self/cgroup").ok()?, root)?;
         let available = fs::read_to_string(parent.join("cgroup.subtree_control")).ok()?;
         let wanted = wanted(limits, &available);
         if wanted.is_empty() {
@@ -105,14 +112,6 @@ fn parent(own: &str, root: &Path) -> Option<PathBuf> {
         return None;
     }
     Some(root.join(Path::new(path).parent().unwrap_or(Path::new(""))))
-}
-
-fn mounted_at() -> Option<PathBuf> {
-    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-    mounts.lines().find_map(|line| {
-        let (before, after) = line.split_once(" - ")?;
-        (after.split(' ').next()? == "cgroup2").then(|| before.split(' ').nth(4).map(PathBuf::from))?
-    })
 }
 
 fn event(events: &str, key: &str) -> u64 {

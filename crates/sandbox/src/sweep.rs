@@ -11,7 +11,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, ResolveFlags};
 use rustix::io::Errno;
 use rustix::rand::GetRandomFlags;
 
@@ -34,6 +34,12 @@ struct Appeared {
 /// plan), and leads elsewhere on the host than in here: the link itself is what has appeared.
 fn appeared(path: &Path) -> Option<Appeared> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    // Nearly always there is nothing, which one call tells: with a link on the way it would fail differently.
+    let look = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let found = rustix::fs::openat2(CWD, path, look, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+    if matches!(found, Err(Errno::NOENT | Errno::NOTDIR)) {
+        return None;
+    }
     let mut directory = rustix::fs::openat(CWD, c"/", flags, Mode::empty()).ok()?;
     let mut so_far = PathBuf::from("/");
     let mut names = path.components().filter_map(|component| match component {
