@@ -19,4 +19,5 @@ mod seccomp;
 mod stages;
 pub mod survey;
 mod sweep;
+pub mod terminal_filter;
 pub mod text;
