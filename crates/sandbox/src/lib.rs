@@ -3,7 +3,7 @@
 //! A [`request::Request`] and a look at the host become a [`plan::Plan`] (data); [`launch`] makes the namespaces
 //! and hands the plan to their first process, which carries it out stage by stage and then starts commands.
 
-mod channel;
+pub mod channel;
 mod command;
 mod landlock;
 pub mod launch;
@@ -21,3 +21,4 @@ pub mod survey;
 mod sweep;
 pub mod terminal_filter;
 pub mod text;
+mod trees;

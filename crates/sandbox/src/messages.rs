@@ -24,6 +24,10 @@ pub enum ToSandbox {
         id: u64,
         signal: i32,
     },
+    /// The command and everything it has started, wherever that has moved to.
+    End {
+        id: u64,
+    },
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]

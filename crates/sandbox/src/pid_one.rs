@@ -14,6 +14,7 @@ use crate::command;
 use crate::messages::{Ended, FromSandbox, Problem, ToSandbox};
 use crate::stages::{self, Confined};
 use crate::sweep;
+use crate::trees::Trees;
 
 const SIGCHLD: i32 = 17;
 const SIGTERM: i32 = 15;
@@ -37,14 +38,14 @@ fn serve(channel: &Channel) -> Result<(), Problem> {
         error: error.to_string(),
         errno: error.raw_os_error(),
     };
-    stages::forget_launcher()?;
+    stages::forget_launcher(channel)?;
     let signals = Signals::take_over(&[SIGCHLD, SIGTERM]).map_err(lost)?;
     let Some((ToSandbox::Build(plan), _)) = channel.receive::<ToSandbox>().map_err(lost)? else {
         return Ok(());
     };
     let (confined, report) = stages::confine(&plan)?;
     channel.send(&FromSandbox::Built(report), &[]).map_err(lost)?;
-    let mut init = Init { channel, confined, commands: BTreeMap::new() };
+    let mut init = Init { channel, confined, commands: BTreeMap::new(), trees: Trees::new() };
     let served = init.serve(&signals).map_err(lost);
     end_all();
     // If the launcher is gone, the names tell by themselves what happened.
@@ -64,6 +65,7 @@ struct Init<'a> {
     channel: &'a Channel,
     confined: Confined,
     commands: BTreeMap<i32, u64>,
+    trees: Trees,
 }
 
 impl Init<'_> {
@@ -79,8 +81,9 @@ impl Init<'_> {
             };
             let [from_launcher, from_kernel] = ready.map(|ready| !ready.revents().is_empty());
             if from_kernel {
-                while let Some(signal) = signals.next()? {
-                    if signal == SIGTERM {
+                while let Some(arrived) = signals.next_with_sender()? {
+                    // From a process inside it is no reason to end the others.
+                    if arrived.signal == SIGTERM && arrived.sender == 0 {
                         return Ok(());
                     }
                 }
@@ -100,7 +103,9 @@ impl Init<'_> {
             // A second tree cannot be built any more; the rights are gone.
             ToSandbox::Build(_) => Ok(()),
             ToSandbox::Start { id, directory, terminal, limits } => {
-                let command = command::Command { directory: directory.into(), terminal, limits, descriptors };
+                let mark = self.trees.begin(id);
+                let command =
+                    command::Command { directory: directory.into(), terminal, limits, mark, descriptors };
                 match command::start(&self.confined, command) {
                     Ok(started) => {
                         self.commands.insert(started.pid, id);
@@ -118,6 +123,10 @@ impl Init<'_> {
                 {
                     let _ = rustix::process::kill_process_group(pid, signal);
                 }
+                Ok(())
+            }
+            ToSandbox::End { id } => {
+                self.trees.end(id);
                 Ok(())
             }
         }

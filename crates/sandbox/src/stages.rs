@@ -4,10 +4,12 @@
 
 use std::fs;
 use std::io;
+use std::os::fd::AsFd;
 
-use cofferdam_linux_sys::{netlink, privileges, seccomp as filter};
+use cofferdam_linux_sys::{descriptors, netlink, privileges, seccomp as filter};
 use rustix::process::{DumpableBehavior, Signal};
 
+use crate::channel::Channel;
 use crate::landlock::{self, Enforcement};
 use crate::messages::Problem;
 use crate::plan::{Network, Plan};
@@ -19,13 +21,15 @@ use crate::{root, seccomp};
 pub struct Confined(());
 
 /// Before the plan has come: nothing of the launcher is kept.
-pub fn forget_launcher() -> Result<(), Problem> {
+pub fn forget_launcher(channel: &Channel) -> Result<(), Problem> {
     // From here on this process dies with the launcher, however that ends.
     step("the end with the launcher", rustix::process::set_parent_process_death_signal(Some(Signal::KILL)))?;
     // From here on nobody finds the launcher's variables in the memory of this copy.
     step("forgetting the environment", privileges::forget_environment())?;
     // From here on the standard streams of the launcher are not held open by this process.
-    step("leaving the standard streams", leave_standard_streams())
+    step("leaving the standard streams", leave_standard_streams())?;
+    // From here on nothing that the launcher had open, or was started with, is held by this process.
+    step("leaving the descriptors", descriptors::keep_only(channel.as_fd()))
 }
 
 /// Carries the plan out. After it, this process and everything it starts is confined for good.

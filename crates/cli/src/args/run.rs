@@ -15,10 +15,46 @@ Examples:
   cofferdam run --timeout 10m --read ~/datasets -- python3 train.py
   cofferdam run --profile strict --memory 2GiB -- ./untrusted
   cofferdam run --dry-run -- true            print the plan and start nothing
+  cofferdam run -- bash                      a shell, with a terminal of its own
 
 Exit status: the command's own; 128+n if signal n ended it; 124 timeout; 125 the sandbox could not be
 made; 126 not executable; 127 not found; 77 refused by policy.")]
 pub struct Run {
+    #[command(flatten)]
+    pub sandbox: SandboxOptions,
+
+    /// Give the command a terminal [default: if standard input, output and error are one]
+    #[arg(short = 't', long, overrides_with = "no_tty")]
+    pub tty: bool,
+
+    /// Give the command no terminal
+    #[arg(long)]
+    pub no_tty: bool,
+
+    /// Let the command write to your terminal whatever it likes: it can write your clipboard and type for you
+    #[arg(long)]
+    pub danger_raw_terminal: bool,
+
+    /// Write what was enforced and how it ended to a file, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+
+    /// Print the plan and start nothing
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// With --dry-run: print the plan as JSON
+    #[arg(long, requires = "dry_run")]
+    pub json: bool,
+
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+}
+
+/// What a sandbox is to be, whatever runs in it
+#[derive(Debug, Args)]
+pub struct SandboxOptions {
     /// How much of the host the command sees [default: the configured one, or workspace]
     #[arg(long, value_enum)]
     pub profile: Option<Profile>,
@@ -66,22 +102,6 @@ pub struct Run {
     /// Processor time that a process of the command may use
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     pub cpu: Option<Duration>,
-
-    /// Write what was enforced and how it ended to a file, as JSON
-    #[arg(long, value_name = "FILE")]
-    pub report: Option<PathBuf>,
-
-    /// Print the plan and start nothing
-    #[arg(long)]
-    pub dry_run: bool,
-
-    /// With --dry-run: print the plan as JSON
-    #[arg(long, requires = "dry_run")]
-    pub json: bool,
-
-    /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "CMD")]
-    pub command: Vec<OsString>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

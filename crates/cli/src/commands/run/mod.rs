@@ -14,15 +14,17 @@ use crate::args::run::{Network as TypedNetwork, Run};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use crate::terminal::{self, Filtering};
+use supervise::Rules;
 use wish::Wished;
 
 pub fn run(args: &Run) -> Result<Exit, Failure> {
-    let network = match args.network {
-        _ if args.danger_host_network => Network::Host,
+    let network = match args.sandbox.network {
+        _ if args.sandbox.danger_host_network => Network::Host,
         TypedNetwork::None => Network::None,
     };
     if args.dry_run {
-        let plan = Wished::read(args, network)?.plan()?;
+        let plan = Wished::read(&args.sandbox, network)?.plan()?;
         return if args.json { output::json(&plan) } else { output::text(&plan.to_string()) }
             .map(|()| Exit::Success);
     }
@@ -33,19 +35,23 @@ pub fn run(args: &Run) -> Result<Exit, Failure> {
     }
     // First of all, before anything is read: the sandbox begins as a copy of this process.
     let prepared = launch::prepare(network).map_err(|error| outcome::no_namespaces(&error))?;
-    let wished = Wished::read(args, network)?;
+    let wished = Wished::read(&args.sandbox, network)?;
     let plan = wished.plan()?;
-    let image = wished.image(&args.env, &args.command)?;
+    let image = wished.image(&args.sandbox.env, &args.command)?;
     let (sandbox, report) = prepared.build(&plan).map_err(|problem| outcome::not_built(&problem))?;
     let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
+    let streams = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
+    let interactive = args.tty || !args.no_tty && terminal::is_interactive();
     let start = Start {
         image: &image,
         directory: &wished.request.workspace,
-        terminal: None,
+        terminal: interactive.then(terminal::window),
         limits: plan.limits,
-        descriptors: &[stdin.as_fd(), stdout.as_fd(), stderr.as_fd()],
+        // The person's own terminal is never handed in.
+        descriptors: if interactive { &[] } else { &streams },
     };
-    let end = supervise::supervise(&sandbox, &start, wished.timeout)?;
+    let filtering = if args.danger_raw_terminal { Filtering::Off } else { Filtering::On };
+    let end = supervise::supervise(&sandbox, &start, &Rules { timeout: wished.timeout, filtering })?;
     for held in &end.held {
         eprintln!("cofferdam: the command made a file that your own tools would run; it is now {held}");
     }

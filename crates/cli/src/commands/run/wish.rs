@@ -15,7 +15,7 @@ use cofferdam_sandbox::planner;
 use cofferdam_sandbox::request::{Profile, Request};
 use cofferdam_sandbox::survey::Machine;
 
-use crate::args::run::{Profile as TypedProfile, Run};
+use crate::args::run::{Profile as TypedProfile, SandboxOptions};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::{self, Settings};
@@ -35,7 +35,7 @@ pub struct Wished {
 
 impl Wished {
     /// Reads the configuration, lets the project narrow it, and puts what was typed on top.
-    pub fn read(args: &Run, network: Network) -> Result<Self, Failure> {
+    pub fn read(args: &SandboxOptions, network: Network) -> Result<Self, Failure> {
         let settings = Settings::load()?;
         let workspace = resolve(args.workspace.as_deref().unwrap_or(Path::new(".")))?;
         let home = home()?;
@@ -98,7 +98,7 @@ impl Wished {
     }
 }
 
-fn typed(args: &Run) -> RunOptions {
+fn typed(args: &SandboxOptions) -> RunOptions {
     RunOptions {
         allow: Vec::new(),
         profile: args.profile.map(|profile| match profile {
