@@ -64,6 +64,11 @@ impl Image {
         Ok(Self { arguments, variables })
     }
 
+    /// The environment, each variable as `NAME=VALUE`.
+    pub fn variables(&self) -> impl Iterator<Item = &CStr> {
+        self.variables.iter().map(CString::as_c_str)
+    }
+
     /// The program's name: the first argument.
     pub fn program(&self) -> Option<&CStr> {
         self.arguments.first().map(CString::as_c_str)

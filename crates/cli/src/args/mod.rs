@@ -7,6 +7,7 @@ mod mistake;
 mod read_guard;
 pub mod run;
 mod secrets;
+pub mod session;
 
 use clap::{Parser, Subcommand};
 
@@ -36,6 +37,7 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Run(Box<run::Run>),
+    Session(session::SessionArgs),
     /// Look after the configuration
     #[command(subcommand)]
     Config(ConfigCommand),

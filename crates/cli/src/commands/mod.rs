@@ -6,6 +6,7 @@ mod man;
 mod read_guard;
 mod run;
 mod secrets;
+mod session;
 
 use crate::args::{Args, Command};
 use crate::exit::Exit;
@@ -14,6 +15,7 @@ use crate::failure::Failure;
 pub fn run(args: Args) -> Result<Exit, Failure> {
     match args.command {
         Command::Run(args) => run::run(&args),
+        Command::Session(args) => session::run(&args.command),
         Command::Config(command) => config::run(command),
         Command::Secrets(args) => secrets::run(&args),
         Command::ReadGuard(args) => read_guard::run(&args),

@@ -130,6 +130,11 @@ impl Relay {
         while self.controller_open && self.read_program() {
             self.write_all()?;
         }
+        self.leave()
+    }
+
+    /// Leaves the program to itself, and the terminal as it was.
+    pub fn leave(mut self) -> io::Result<()> {
         if let Some(filter) = &self.filter {
             self.to_terminal.extend(filter.farewell());
         }

@@ -1,8 +1,8 @@
 //! `cofferdam run`: one command in a sandbox, from the wish to the exit status.
 
-mod outcome;
-mod supervise;
-mod wish;
+pub mod outcome;
+pub mod supervise;
+pub mod wish;
 
 use std::io;
 use std::os::fd::AsFd;
@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 use cofferdam_sandbox::launch::{self, Start};
 use cofferdam_sandbox::plan::Network;
 
-use crate::args::run::{Network as TypedNetwork, Run};
+use crate::args::run::{Network as TypedNetwork, Run, SandboxOptions};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -19,19 +19,11 @@ use supervise::Rules;
 use wish::Wished;
 
 pub fn run(args: &Run) -> Result<Exit, Failure> {
-    let network = match args.sandbox.network {
-        _ if args.sandbox.danger_host_network => Network::Host,
-        TypedNetwork::None => Network::None,
-    };
+    let network = network(&args.sandbox);
     if args.dry_run {
         let plan = Wished::read(&args.sandbox, network)?.plan()?;
         return if args.json { output::json(&plan) } else { output::text(&plan.to_string()) }
             .map(|()| Exit::Success);
-    }
-    if network == Network::Host {
-        eprintln!(
-            "cofferdam: the command has the host's network: it reaches every host and every local service"
-        );
     }
     // First of all, before anything is read: the sandbox begins as a copy of this process.
     let prepared = launch::prepare(network).map_err(|error| outcome::no_namespaces(&error))?;
@@ -59,4 +51,17 @@ pub fn run(args: &Run) -> Result<Exit, Failure> {
         outcome::write_report(path, &report, &end)?;
     }
     outcome::exit(&end, &args.command)
+}
+
+/// The network that was asked for; the dangerous one with a word about what it gives up.
+pub fn network(options: &SandboxOptions) -> Network {
+    if options.danger_host_network {
+        eprintln!(
+            "cofferdam: the command has the host's network: it reaches every host and every local service"
+        );
+        return Network::Host;
+    }
+    match options.network {
+        TypedNetwork::None => Network::None,
+    }
 }

@@ -9,6 +9,7 @@ use cofferdam_sandbox::launch::{News, Sandbox, Start};
 use cofferdam_sandbox::messages::{Ended, NotStarted};
 use cofferdam_sandbox::text::Text;
 use rustix::event::{PollFd, PollFlags, Timespec};
+use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -16,11 +17,11 @@ use crate::terminal::{self, Filtering, Heard, Raw, Relay, Side};
 
 const COMMAND: u64 = 1;
 /// Signals that people and programs send to a launcher and mean for what it has launched.
-const PASSED_ON: [i32; 6] = [1, 2, 3, 10, 12, 15];
-const TERM: i32 = 15;
-const HANG_UP: i32 = 1;
+pub const PASSED_ON: [i32; 6] = [1, 2, 3, 10, 12, 15];
+pub const TERM: i32 = 15;
+pub const HANG_UP: i32 = 1;
 /// From the request to end until the end of all patience.
-const GRACE: Duration = Duration::from_secs(2);
+pub const GRACE: Duration = Duration::from_secs(2);
 
 /// How a command ended, and what is to be told of it.
 #[derive(Debug)]
@@ -29,7 +30,7 @@ pub struct End {
     pub held: Vec<Text>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum How {
     Ended(Ended),
     NotStarted(NotStarted),

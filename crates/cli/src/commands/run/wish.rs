@@ -18,6 +18,7 @@ use cofferdam_sandbox::survey::Machine;
 use crate::args::run::{Profile as TypedProfile, SandboxOptions};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::places::Places;
 use crate::settings::{self, Settings};
 
 /// Open files that a command may have: what servers are given, and far from what the kernel can hold.
@@ -43,6 +44,9 @@ impl Wished {
             hide.iter().filter_map(|text| document::locate(text, beside, Some(&home))).collect()
         };
         let mut hide = hidden(&settings.config.sandbox.hide, &settings.places.config);
+        // What governs a sandbox, and the sockets of the others, are not in it, wherever they are kept.
+        let Places { config, state, runtime } = &settings.places;
+        hide.extend([config, state, runtime].map(PathBuf::clone));
         let mut layered = Layered::new(settings.config);
         if let Some(project) = project(&workspace)? {
             hide.extend(hidden(&project.hide, &workspace));
