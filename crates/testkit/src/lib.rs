@@ -4,7 +4,9 @@
 mod cofferdam;
 mod home;
 mod probe;
+pub mod processes;
 mod snapshot;
+mod terminal;
 #[cfg(feature = "upstream")]
 pub mod upstream;
 
@@ -12,3 +14,4 @@ pub use cofferdam::{Cofferdam, Outcome};
 pub use home::Home;
 pub use probe::{CANARY, Probed, probe_binary};
 pub use snapshot::assert_snapshot;
+pub use terminal::OnTerminal;

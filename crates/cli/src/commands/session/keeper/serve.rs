@@ -265,7 +265,6 @@ impl Keeper {
 
     /// The client is gone: its command goes with it, a terminal stays.
     fn part(&mut self, client: u64) -> io::Result<()> {
-        self.idle_since = Instant::now();
         let Some(Client { waits: Waits::Process(process), .. }) = self.clients.remove(&client) else {
             return Ok(());
         };
