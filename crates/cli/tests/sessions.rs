@@ -83,14 +83,14 @@ fn req_i13_directory_variables_functions_and_aliases_stay() {
     place
         .shell(
             "mkdir sub; cd sub; export FLAVOUR='two words\nand a line'; plain=5; list=(1 '2 3')
-            greet() { echo hello $1; }; alias say='echo said'; set -o pipefail; exit 3",
+            greet() { echo hello $1; }; alias say='echo said'; set -o pipefail; shopt -s extglob; exit 3",
         )
         .expect_status(3);
     let outcome = place.shell(
-        r#"pwd; echo "$FLAVOUR"; echo "$plain ${list[1]}"; greet you; say it; false | true; echo $? $#"#,
+        r#"pwd; echo "$FLAVOUR"; echo "$plain ${list[1]}"; greet you; say it; false | true; echo $? $#; shopt -p extglob"#,
     );
     let expected = format!(
-        "{}\ntwo words\nand a line\n5 2 3\nhello you\nsaid it\n1 0\n",
+        "{}\ntwo words\nand a line\n5 2 3\nhello you\nsaid it\n1 0\nshopt -s extglob\n",
         place.workspace.join("sub").display()
     );
     assert_eq!(outcome.expect_status(0).stdout(), expected);
@@ -99,6 +99,22 @@ fn req_i13_directory_variables_functions_and_aliases_stay() {
     assert_eq!(outcome.expect_status(0).stdout(), expected, "exported to a plain command as well");
     place.shell("unset FLAVOUR; cd ..; rmdir sub").expect_status(0);
     assert_eq!(place.shell("echo [$FLAVOUR]").stdout(), "[]\n");
+}
+
+#[test]
+fn req_i13_a_value_of_any_bytes_stays_as_it_is() {
+    let place = Place::with_session();
+    let value = r#"$'a"b$c`d\\e\'f\ng\th\x01\x1b\x7f\xff \\\n ü \u200b end '"#;
+    let expected = place.shell(&format!("printf %s {value}")).expect_status(0);
+    place
+        .shell(&format!("export ODD={value} lower=1; declare -ix N=5; export LIST=(1 2) EMPTY="))
+        .expect_status(0);
+    let outcome = place.session(&["exec", "one", "--", "printenv", "ODD"]).expect_status(0);
+    assert_eq!(outcome.stdout_bytes(), [expected.stdout_bytes(), b"\n"].concat());
+    let outcome = place.shell("printf %s \"$ODD\"; N=N+1").expect_status(0);
+    assert_eq!(outcome.stdout_bytes(), expected.stdout_bytes());
+    let outcome = place.session(&["exec", "one", "--", "sh", "-c", "echo $lower $N [$EMPTY] ${EMPTY-unset}"]);
+    assert_eq!(outcome.stdout(), "1 6 []\n");
 }
 
 #[test]

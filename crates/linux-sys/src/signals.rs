@@ -59,11 +59,21 @@ impl AsFd for Signals {
 
 /// Nothing blocked and nothing ignored or caught: what a program expects when it starts.
 pub fn reset() -> io::Result<()> {
+    forget_dispositions();
+    unblock()
+}
+
+/// Nothing ignored or caught. A process that starts many programs does this once, for all of them.
+pub fn forget_dispositions() {
     for signal in 1..=libc::SIGRTMAX() {
         // The kernel refuses it for KILL, STOP and the two that the C library keeps; those are right already.
         // SAFETY: the default action runs no code of this process.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
+}
+
+/// Nothing blocked.
+pub fn unblock() -> io::Result<()> {
     let none = set_of(&[])?;
     // SAFETY: `none` is an initialised signal set.
     check(unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut()) })

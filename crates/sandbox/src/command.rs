@@ -112,7 +112,8 @@ fn prepare(command: &Command, terminal: Option<&Terminal>) -> io::Result<()> {
     limit(command.limits)?;
     command.mark.put_on_this_process()?;
     rustix::process::umask(Mode::from_raw_mode(0o022));
-    signals::reset()
+    // Nothing is ignored or caught: the first process has seen to that for all of its commands.
+    signals::unblock()
 }
 
 /// Puts the descriptors at 0, 1, 2 and on, and lets every other one close when the program starts.

@@ -40,7 +40,7 @@ pub struct Window {
 pub enum FromSandbox {
     Built(Report),
     NotBuilt(Problem),
-    /// With the controlling side of the terminal, if one was asked for.
+    /// With the controlling side of the terminal, for a command that has one; for others there is no such message.
     Started {
         id: u64,
     },

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-use cofferdam_linux_sys::signals::Signals;
+use cofferdam_linux_sys::signals::{self, Signals};
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, Signal, WaitOptions};
 
@@ -39,6 +39,7 @@ fn serve(channel: &Channel) -> Result<(), Problem> {
         errno: error.raw_os_error(),
     };
     stages::forget_launcher(channel)?;
+    signals::forget_dispositions();
     let signals = Signals::take_over(&[SIGCHLD, SIGTERM]).map_err(lost)?;
     let Some((ToSandbox::Build(plan), _)) = channel.receive::<ToSandbox>().map_err(lost)? else {
         return Ok(());
@@ -109,8 +110,13 @@ impl Init<'_> {
                 match command::start(&self.confined, command) {
                     Ok(started) => {
                         self.commands.insert(started.pid, id);
-                        let terminal: Vec<_> = started.terminal.iter().map(AsFd::as_fd).collect();
-                        self.channel.send(&FromSandbox::Started { id }, &terminal)
+                        // Without a terminal the end is news enough; this would only wake the launcher.
+                        match started.terminal {
+                            Some(terminal) => {
+                                self.channel.send(&FromSandbox::Started { id }, &[terminal.as_fd()])
+                            }
+                            None => Ok(()),
+                        }
                     }
                     Err(why) => self.channel.send(&FromSandbox::NotStarted { id, why }, &[]),
                 }

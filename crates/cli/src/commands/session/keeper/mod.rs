@@ -2,6 +2,7 @@
 //! it. It was started with an empty environment, so it has nothing of the person's but the plan; when it dies,
 //! however, the first process of the sandbox sees it and ends everything.
 
+mod exported;
 mod log;
 mod process;
 mod serve;

@@ -16,6 +16,7 @@ use cofferdam_linux_sys::exec::Image;
 use cofferdam_sandbox::channel;
 use rustix::fs::{MemfdFlags, SealFlags, SeekFrom};
 
+use super::exported;
 use crate::commands::session::protocol::What;
 
 /// The most that a shell can leave behind.
@@ -28,33 +29,29 @@ const OWN_OF_A_SHELL: &[&[u8]] = &[b"_=", b"SHLVL="];
 /// Text runs after what the last shell has left was read (4), and leaves its own account (3) when it ends. The text
 /// is evaluated, because only then does it see the aliases.
 const BASH: &str = r#"shopt -s expand_aliases
+__cofferdam_shopt=$BASHOPTS
 . /dev/fd/4 2>/dev/null
 exec {__cofferdam_account}>&3 3>&- 4<&-
 trap '
 {
   __cofferdam_flags=$- __cofferdam_options=$SHELLOPTS
   set +aefuvxC +o pipefail
-  declare -p; declare -f; declare -Fx; alias -p; shopt -p
+  declare -p; declare -f; declare -Fx; alias -p
+  [[ $BASHOPTS = "$__cofferdam_shopt" ]] || shopt -p
   for __cofferdam_name in a e f u x C E T; do
     case $__cofferdam_flags in *$__cofferdam_name*) echo "set -$__cofferdam_name";; esac
   done
   case :$__cofferdam_options: in *:pipefail:*) echo "set -o pipefail";; esac
   printf "\0%s\0" "$PWD"
-  for __cofferdam_name in "${!_@}" "${!a@}" "${!b@}" "${!c@}" "${!d@}" "${!e@}" "${!f@}" "${!g@}" "${!h@}" \
-    "${!i@}" "${!j@}" "${!k@}" "${!l@}" "${!m@}" "${!n@}" "${!o@}" "${!p@}" "${!q@}" "${!r@}" "${!s@}" \
-    "${!t@}" "${!u@}" "${!v@}" "${!w@}" "${!x@}" "${!y@}" "${!z@}" "${!A@}" "${!B@}" "${!C@}" "${!D@}" \
-    "${!E@}" "${!F@}" "${!G@}" "${!H@}" "${!I@}" "${!J@}" "${!K@}" "${!L@}" "${!M@}" "${!N@}" "${!O@}" \
-    "${!P@}" "${!Q@}" "${!R@}" "${!S@}" "${!T@}" "${!U@}" "${!V@}" "${!W@}" "${!X@}" "${!Y@}" "${!Z@}"; do
-    case ${!__cofferdam_name@a} in *x*) printf "%s=%s\0" "$__cofferdam_name" "${!__cofferdam_name}";; esac
-  done
+  export -p
   printf "\0\0whole\0"
 } >&"$__cofferdam_account" 2>/dev/null
 ' EXIT
 eval "shift
 $1""#;
 
-/// The same for a shell that can list neither its functions nor what it exports: the environment of a program that
-/// it starts tells the latter.
+/// The same for a shell that cannot list its functions: the environment of a program that it starts tells what it
+/// exports.
 const SH: &str = r#". /dev/fd/4 2>/dev/null
 exec 9>&3 3>&- 4<&-
 trap '
@@ -138,7 +135,7 @@ impl Left {
     /// Takes over what a shell has left. An account that is not whole changes nothing.
     pub fn take(&mut self, account: OwnedFd) {
         if let Ok(bytes) = read(account)
-            && let Some((script, directory, variables)) = parse(&bytes)
+            && let Some((script, directory, variables)) = parse(&bytes, self.shell)
         {
             self.script = script;
             self.directory = directory;
@@ -166,16 +163,20 @@ fn read(account: OwnedFd) -> io::Result<Vec<u8>> {
 
 type Account = (Vec<u8>, PathBuf, Vec<Vec<u8>>);
 
-fn parse(bytes: &[u8]) -> Option<Account> {
+fn parse(bytes: &[u8], shell: Shell) -> Option<Account> {
     let bytes = bytes.strip_suffix(WHOLE)?;
-    let mut parts = bytes.split(|byte| *byte == 0);
+    let mut parts = bytes.splitn(3, |byte| *byte == 0);
     let script = parts.next()?.to_vec();
     let directory = PathBuf::from(std::ffi::OsString::from_vec(parts.next()?.to_vec()));
-    let is_variable = |variable: &&[u8]| {
+    let exported = parts.next()?;
+    let mut variables = match shell {
+        Shell::Bash => exported::variables(exported)?,
+        Shell::Sh => exported.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect(),
+    };
+    variables.retain(|variable| {
         variable.iter().position(|byte| *byte == b'=').is_some_and(|equals| equals > 0)
             && !OWN_OF_A_SHELL.iter().any(|own| variable.starts_with(own))
-    };
-    let variables = parts.filter(is_variable).map(<[u8]>::to_vec).collect();
+    });
     directory.is_absolute().then_some((script, directory, variables))
 }
 
@@ -186,11 +187,11 @@ mod tests {
     #[test]
     fn an_account_is_taken_whole_or_not_at_all() {
         let whole = b"script\0/work\0A=1\0B=two lines\nhere\0_=/bin/cat\0SHLVL=1\0\0\0whole\0";
-        let (script, directory, variables) = parse(whole).unwrap();
+        let (script, directory, variables) = parse(whole, Shell::Sh).unwrap();
         assert_eq!((script.as_slice(), directory.to_str()), (&b"script"[..], Some("/work")));
         assert_eq!(variables, [b"A=1".to_vec(), b"B=two lines\nhere".to_vec()]);
         for broken in [&whole[..whole.len() - 1], b"", b"\0\0whole\0", b"s\0relative\0A=1\0\0\0whole\0"] {
-            assert!(parse(broken).is_none(), "{broken:?}");
+            assert!(parse(broken, Shell::Sh).is_none(), "{broken:?}");
         }
     }
 
