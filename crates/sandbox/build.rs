@@ -11,7 +11,7 @@ use syscalls::Errno;
 
 #[path = "src/seccomp/emit.rs"]
 mod emit;
-use emit::{Action, Condition, Exception, Step, Test};
+use emit::{Action, Condition, Exception, Half, Step, Test};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,6 +49,8 @@ struct Except {
 #[serde(deny_unknown_fields)]
 struct When {
     argument: u32,
+    #[serde(default)]
+    high_half: bool,
     masked: Option<u32>,
     is: Option<Vec<u32>>,
     is_not: Option<Vec<u32>>,
@@ -123,14 +125,18 @@ fn condition(when: &When) -> Condition {
         (None, None, Some(mask)) => (mask, Test::HasAny),
         _ => panic!("a condition has one of is, is_not and has_any"),
     };
-    Condition { argument: when.argument, mask, test }
+    let half = if when.high_half { Half::High } else { Half::Low };
+    Condition { argument: when.argument, half, mask, test }
 }
 
 fn errno(name: &str) -> u16 {
     let errno = match name {
+        // The call is not made and answers that it was: for what already holds.
+        "DONE" => return 0,
         "EPERM" => Errno::EPERM,
         "EINVAL" => Errno::EINVAL,
         "ENOSYS" => Errno::ENOSYS,
+        "EOPNOTSUPP" => Errno::EOPNOTSUPP,
         "EAFNOSUPPORT" => Errno::EAFNOSUPPORT,
         "EPROTONOSUPPORT" => Errno::EPROTONOSUPPORT,
         _ => panic!("the filter does not use {name}"),

@@ -1,4 +1,5 @@
 //! What the configuration, the project's file and the command line say about one run, and who wins.
+#![expect(clippy::unwrap_used, reason = "a test that cannot prepare its files has failed")]
 
 use std::path::PathBuf;
 

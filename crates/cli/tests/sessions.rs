@@ -225,13 +225,13 @@ fn req_i02_background_processes_keep_their_output_and_their_status() {
     place.session(&["logs", "one", "999"]).expect_status(69);
 }
 
-/// A tree that does everything to survive: it ignores requests, leaves its session, is stopped.
+/// A tree that does everything to survive: it ignores requests, leaves its session, is stopped, hides.
 fn stubborn(marker: &str) -> String {
     format!(
         "trap '' TERM INT HUP
         (setsid bash -c \"trap '' TERM INT HUP; sleep {marker} & wait; wait\" &)
         bash -c 'kill -STOP $$; true' stopped {marker} &
-        setsid sleep {marker} &
+        setsid python3 -c 'import ctypes,os,time; ctypes.CDLL(None).prctl(4, 0); os.fork(); time.sleep(9e5)' {marker} &
         sleep {marker} &
         echo ready; while :; do sleep {marker}; done"
     )

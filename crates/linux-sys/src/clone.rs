@@ -27,6 +27,16 @@ impl Namespaces {
     }
 }
 
+/// Moves this process into a network namespace of its own. Needs rights over the user namespace it is in.
+pub fn leave_network() -> io::Result<()> {
+    threads::require_single()?;
+    // SAFETY: the call takes no pointer, and there is no other thread that would stay behind.
+    match unsafe { libc::unshare(libc::CLONE_NEWNET) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
 /// Which of the two processes this is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Forked {
@@ -34,8 +44,7 @@ pub enum Forked {
     Child,
 }
 
-/// Starts a copy of this process in the same namespaces, by the old call: the filter of a sandbox does not know
-/// clone3. Refused in a process with threads, as [`clone`] is.
+/// Starts a copy of this process in the same namespaces. Refused in a process with threads, as [`clone`] is.
 pub fn fork() -> io::Result<Forked> {
     threads::require_single()?;
     // SAFETY: there is a single thread, so the child's copy of every lock is free.
@@ -44,6 +53,34 @@ pub fn fork() -> io::Result<Forked> {
         0 => Ok(Forked::Child),
         child => Ok(Forked::Parent { child }),
     }
+}
+
+/// Room for the steps between the start of a process and its program.
+const STACK: usize = 256 << 10;
+
+/// Starts a process that shares the memory of this one, by the old call: the filter of a sandbox does not know
+/// clone3. It does `start`, which is to end in a program; this process stands still until it has, or has ended.
+/// No memory is copied, so it takes the same time whatever this process holds.
+///
+/// Refused in a process with threads, as [`clone`] is.
+pub fn start_sharing(start: &mut dyn FnMut()) -> io::Result<i32> {
+    extern "C" fn enter(start: *mut libc::c_void) -> libc::c_int {
+        // SAFETY: this is the pointer given below; what it points to lives until the call there returns, and is
+        // not touched by the other process meanwhile.
+        let start = unsafe { &mut *start.cast::<&mut dyn FnMut()>() };
+        start();
+        127
+    }
+    threads::require_single()?;
+    let mut stack = vec![0u128; STACK / size_of::<u128>()];
+    let mut start = start;
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    let top = stack.as_mut_ptr_range().end;
+    // SAFETY: the stack grows downwards from the end of `stack`, which is aligned and lives until the call returns;
+    // with CLONE_VFORK that is when the child has left this memory. There is a single thread, so the child is
+    // the only one that runs here until then. Returning from `enter` ends the child and runs nothing else.
+    let child = unsafe { libc::clone(enter, top.cast(), flags, (&raw mut start).cast()) };
+    if child == -1 { Err(io::Error::last_os_error()) } else { Ok(child) }
 }
 
 /// Which of the two processes this is.

@@ -7,11 +7,14 @@ pub mod clone;
 pub mod descriptors;
 pub mod exec;
 pub mod hardening;
+pub mod limits;
 pub mod memory;
 pub mod mount;
 pub mod netlink;
 pub mod own_environment;
+pub mod private;
 pub mod privileges;
+#[cfg(feature = "probe")]
 pub mod probe;
 pub mod read_guard;
 pub mod seccomp;

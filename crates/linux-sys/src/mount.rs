@@ -9,8 +9,8 @@ use std::path::Path;
 
 use rustix::fs::CWD;
 use rustix::mount::{
-    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags,
-    UnmountFlags,
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, MountPropagationFlags, MoveMountFlags,
+    OpenTreeFlags, UnmountFlags,
 };
 
 /// What programs may not do below a mount.
@@ -55,18 +55,8 @@ impl Tree {
         Ok(Self(rustix::mount::open_tree(descriptor, c"", flags)?))
     }
 
-    /// A new file system with these options; one without a value is a flag. Device files in it are dead.
+    /// A new file system with these options; one without a value is a flag.
     pub fn new(kind: &CStr, options: &[(&CStr, Option<&CStr>)]) -> io::Result<Self> {
-        let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
-        Self::make(kind, options, attributes)
-    }
-
-    /// The same for a file system that consists of devices, as the one of terminals does.
-    pub fn of_devices(kind: &CStr, options: &[(&CStr, Option<&CStr>)]) -> io::Result<Self> {
-        Self::make(kind, options, MountAttrFlags::MOUNT_ATTR_NOSUID)
-    }
-
-    fn make(kind: &CStr, options: &[(&CStr, Option<&CStr>)], attributes: MountAttrFlags) -> io::Result<Self> {
         let context = rustix::mount::fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
         for (key, value) in options {
             match value {
@@ -75,6 +65,7 @@ impl Tree {
             }
         }
         rustix::mount::fsconfig_create(context.as_fd())?;
+        let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
         Ok(Self(rustix::mount::fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)?))
     }
 
@@ -89,20 +80,7 @@ impl Tree {
     }
 
     fn set_attributes(&self, restrictions: Restrictions, recursive: libc::c_int) -> io::Result<()> {
-        let attributes =
-            libc::mount_attr { attr_set: restrictions.0, attr_clr: 0, propagation: 0, userns_fd: 0 };
-        // SAFETY: the path is an empty C string, and `attributes` is a live `mount_attr` of the size given.
-        let result = unsafe {
-            libc::syscall(
-                libc::SYS_mount_setattr,
-                self.0.as_raw_fd(),
-                c"".as_ptr(),
-                libc::AT_EMPTY_PATH | recursive,
-                &raw const attributes,
-                size_of::<libc::mount_attr>(),
-            )
-        };
-        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        set_attributes(self.0.as_raw_fd(), c"", libc::AT_EMPTY_PATH | recursive, restrictions)
     }
 
     /// Puts the tree over what `target` is a descriptor of.
@@ -116,6 +94,53 @@ impl AsFd for Tree {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
+}
+
+fn set_attributes(at: i32, path: &CStr, flags: libc::c_int, restrictions: Restrictions) -> io::Result<()> {
+    let attributes = libc::mount_attr { attr_set: restrictions.0, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    // SAFETY: the path is a C string, and `attributes` is a live `mount_attr` of the size given.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            at,
+            path.as_ptr(),
+            flags,
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Shows `source`, with everything mounted below it, at `target` as well. Both are followed by path, in one call:
+/// only for places that nobody but root can change, or that the caller has just made itself.
+pub fn bind(source: &CStr, target: &CStr) -> io::Result<()> {
+    Ok(rustix::mount::mount_bind_recursive(source, target)?)
+}
+
+/// Restricts every mount at this path and below, under the same condition as [`bind`].
+pub fn restrict(path: &CStr, restrictions: Restrictions) -> io::Result<()> {
+    set_attributes(libc::AT_FDCWD, path, libc::AT_RECURSIVE | libc::AT_SYMLINK_NOFOLLOW, restrictions)
+}
+
+/// Restricts the mount at this path alone, under the same condition as [`bind`].
+pub fn restrict_top(path: &CStr, restrictions: Restrictions) -> io::Result<()> {
+    set_attributes(libc::AT_FDCWD, path, libc::AT_SYMLINK_NOFOLLOW, restrictions)
+}
+
+/// Mounts a new file system at `target` in one call, under the same condition as [`bind`].
+pub fn new_at(kind: &CStr, target: &CStr, restrictions: Restrictions, options: &CStr) -> io::Result<()> {
+    let mut flags = MountFlags::NOSUID;
+    for (attribute, flag) in [
+        (libc::MOUNT_ATTR_NODEV, MountFlags::NODEV),
+        (libc::MOUNT_ATTR_NOEXEC, MountFlags::NOEXEC),
+        (libc::MOUNT_ATTR_RDONLY, MountFlags::RDONLY),
+    ] {
+        if restrictions.0 & attribute != 0 {
+            flags |= flag;
+        }
+    }
+    Ok(rustix::mount::mount(kind, target, kind, flags, options)?)
 }
 
 /// Cuts all mounts of this namespace off from the host's: nothing that is mounted on one side from now on

@@ -59,20 +59,21 @@ impl AsFd for Signals {
 
 /// Nothing blocked and nothing ignored or caught: what a program expects when it starts.
 pub fn reset() -> io::Result<()> {
-    forget_dispositions();
+    forget_handlers()?;
     unblock()
 }
 
-/// Nothing ignored or caught. A process that starts many programs does this once, for all of them.
-pub fn forget_dispositions() {
+/// Nothing is ignored or caught any more. A process that starts many programs does this once, for all of them.
+pub fn forget_handlers() -> io::Result<()> {
     for signal in 1..=libc::SIGRTMAX() {
         // The kernel refuses it for KILL, STOP and the two that the C library keeps; those are right already.
         // SAFETY: the default action runs no code of this process.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
+    Ok(())
 }
 
-/// Nothing blocked.
+/// Nothing is blocked any more: what a program expects when it starts.
 pub fn unblock() -> io::Result<()> {
     let none = set_of(&[])?;
     // SAFETY: `none` is an initialised signal set.

@@ -1,11 +1,11 @@
 //! One command in a sandbox, from the descriptors it was given to the program it becomes.
 
 use std::ffi::CString;
-use std::io::{self, Read, Write};
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
-use cofferdam_linux_sys::clone::{self, Forked};
+use cofferdam_linux_sys::clone;
 use cofferdam_linux_sys::exec::{self, Image};
 use cofferdam_linux_sys::{privileges, signals};
 use rustix::fs::{CWD, Mode, OFlags};
@@ -47,24 +47,14 @@ pub fn start(confined: &Confined, mut command: Command) -> Result<Started, NotSt
         channel::read_memory_file(command.descriptors.remove(0)).and_then(|bytes| Image::from_bytes(&bytes));
     let image = image.map_err(other)?;
     let terminal = command.terminal.map(open_terminal).transpose().map_err(other)?;
-    let (news, to_news) =
-        rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(|e| other(e.into()))?;
-    match clone::fork().map_err(other)? {
-        Forked::Child => {
-            let why = become_program(confined, &command, &image, terminal.as_ref());
-            // Nobody is left to tell if this fails; the status says that something went wrong.
-            let _ = std::fs::File::from(to_news).write_all(&encode(why));
-            std::process::exit(127)
-        }
-        Forked::Parent { child } => {
-            drop(to_news);
-            let mut why = Vec::new();
-            std::fs::File::from(news).read_to_end(&mut why).map_err(other)?;
-            match decode(&why) {
-                None => Ok(Started { pid: child, terminal: terminal.map(|terminal| terminal.controller) }),
-                Some(why) => Err(why),
-            }
-        }
+    let mut why = None;
+    let pid = clone::start_sharing(&mut || {
+        why = Some(become_program(confined, &command, &image, terminal.as_ref()));
+    });
+    let pid = pid.map_err(other)?;
+    match why {
+        None => Ok(Started { pid, terminal: terminal.map(|terminal| terminal.controller) }),
+        Some(why) => Err(why),
     }
 }
 
@@ -86,9 +76,8 @@ fn open_terminal(window: Window) -> io::Result<Terminal> {
 
 /// The last steps, in the process that will be the program. Returns only if one of them failed.
 fn become_program(_: &Confined, command: &Command, image: &Image, terminal: Option<&Terminal>) -> NotStarted {
-    match prepare(command, terminal) {
-        Err(error) => return NotStarted::Other(error.raw_os_error().unwrap_or(0)),
-        Ok(()) => {}
+    if let Err(error) = prepare(command, terminal) {
+        return NotStarted::Other(error.raw_os_error().unwrap_or(0));
     }
     if let Err(error) = rustix::process::chdir(&command.directory) {
         return NotStarted::Directory(error.raw_os_error());
@@ -112,7 +101,6 @@ fn prepare(command: &Command, terminal: Option<&Terminal>) -> io::Result<()> {
     limit(command.limits)?;
     command.mark.put_on_this_process()?;
     rustix::process::umask(Mode::from_raw_mode(0o022));
-    // Nothing is ignored or caught: the first process has seen to that for all of its commands.
     signals::unblock()
 }
 
@@ -139,8 +127,6 @@ fn limit(limits: Limits) -> io::Result<()> {
             rustix::process::setrlimit(resource, limit).map_err(io::Error::from)
         }
     };
-    // A core file would hold what the command held.
-    set(Resource::Core, Some(0))?;
     set(Resource::Data, limits.memory)?;
     set(Resource::Nproc, limits.processes)?;
     set(Resource::Cpu, limits.cpu_seconds)?;
@@ -171,27 +157,4 @@ fn reason(error: &io::Error) -> NotStarted {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => NotStarted::NotFound,
         _ => NotStarted::NotExecutable(error.raw_os_error().unwrap_or(0)),
     }
-}
-
-fn encode(why: NotStarted) -> [u8; 5] {
-    let (kind, errno) = match why {
-        NotStarted::NotFound => (0, 0),
-        NotStarted::NotExecutable(errno) => (1, errno),
-        NotStarted::Directory(errno) => (2, errno),
-        NotStarted::Other(errno) => (3, errno),
-    };
-    let [a, b, c, d] = errno.to_ne_bytes();
-    [kind, a, b, c, d]
-}
-
-/// Nothing was written when the program has started: the pipe closed with it.
-fn decode(bytes: &[u8]) -> Option<NotStarted> {
-    let &[kind, a, b, c, d] = bytes else { return None };
-    let errno = i32::from_ne_bytes([a, b, c, d]);
-    Some(match kind {
-        0 => NotStarted::NotFound,
-        1 => NotStarted::NotExecutable(errno),
-        2 => NotStarted::Directory(errno),
-        _ => NotStarted::Other(errno),
-    })
 }

@@ -9,9 +9,9 @@ use cofferdam_linux_sys::exec::Image;
 use rustix::process::Signal;
 
 use crate::channel::{self, Channel};
-use crate::messages::{Ended, FromSandbox, NotStarted, Problem, ToSandbox, Window};
+use crate::messages::{Ended, FromSandbox, Last, NotStarted, Problem, ToSandbox, Window};
 use crate::pid_one;
-use crate::plan::{Limits, Network, Plan};
+use crate::plan::{Identity, Limits, Network, Plan};
 use crate::report::Report;
 use crate::text::Text;
 
@@ -50,26 +50,30 @@ pub struct Start<'a> {
     pub directory: &'a Path,
     pub terminal: Option<Window>,
     pub limits: Limits,
+    pub last: Last,
     pub descriptors: &'a [BorrowedFd<'a>],
 }
 
 /// Makes the namespaces. This process must have one thread.
 pub fn prepare(network: Network) -> io::Result<Prepared> {
-    let mut namespaces = Namespaces::USER
+    // The network namespace is not among them: the first process makes it while this one makes the plan.
+    let namespaces = Namespaces::USER
         .and(Namespaces::PID)
         .and(Namespaces::MOUNT)
         .and(Namespaces::IPC)
         .and(Namespaces::UTS)
         .and(Namespaces::CGROUP);
-    if network != Network::Host {
-        namespaces = namespaces.and(Namespaces::NETWORK);
+    let identity = Identity::own();
+    // Only root can let go of its groups; anyone else keeps them inside, where a file may still be open to one.
+    if rustix::process::geteuid().is_root() {
+        rustix::thread::set_thread_groups(&[])?;
     }
     let (ours, theirs) = Channel::pair()?;
     match clone::clone(namespaces)? {
         Cloned::Child => {
             // Held open here, it would hide the launcher's end from this process for ever.
             drop(ours);
-            pid_one::run(&theirs)
+            pid_one::run(&theirs, identity, network)
         }
         Cloned::Parent { child, .. } => Ok(Prepared { channel: ours, process: child }),
     }
@@ -78,23 +82,42 @@ pub fn prepare(network: Network) -> io::Result<Prepared> {
 impl Prepared {
     /// Builds the sandbox; nothing has been started in it yet.
     pub fn build(self, plan: &Plan) -> Result<(Sandbox, Report), Problem> {
-        let lost = |error: io::Error| Problem {
-            step: "the connection to the sandbox".to_owned(),
-            error: error.to_string(),
-            errno: error.raw_os_error(),
-        };
-        self.channel.send(&ToSandbox::Build(plan.clone()), &[]).map_err(lost)?;
-        match self.channel.receive().map_err(lost)? {
-            Some((FromSandbox::Built(report), _)) => {
-                Ok((Sandbox { channel: self.channel, process: self.process }, report))
-            }
-            Some((FromSandbox::NotBuilt(problem), _)) => Err(problem),
-            _ => Err(lost(io::Error::other("it ended before it was built"))),
-        }
+        self.channel.send(&ToSandbox::Build(plan.clone()), &[]).map_err(|error| lost(&error))?;
+        let sandbox = Sandbox { channel: self.channel, process: self.process };
+        let report = sandbox.built()?;
+        Ok((sandbox, report))
+    }
+
+    /// Builds the sandbox for one command, which is sent right behind the plan, so that nobody waits for an answer
+    /// in between. If the sandbox cannot be built, the command is never read.
+    pub fn build_for(self, plan: &Plan, id: u64, start: &Start<'_>) -> Result<(Sandbox, Report), Problem> {
+        self.channel.send(&ToSandbox::Build(plan.clone()), &[]).map_err(|error| lost(&error))?;
+        let sandbox = Sandbox { channel: self.channel, process: self.process };
+        // A sandbox that could not be built has closed its end; why comes with the answer.
+        let sent = sandbox.start(id, start);
+        let report = sandbox.built()?;
+        sent.map_err(|error| lost(&error))?;
+        Ok((sandbox, report))
+    }
+}
+
+fn lost(error: &io::Error) -> Problem {
+    Problem {
+        step: "the connection to the sandbox".to_owned(),
+        error: error.to_string(),
+        errno: error.raw_os_error(),
     }
 }
 
 impl Sandbox {
+    fn built(&self) -> Result<Report, Problem> {
+        match self.channel.receive().map_err(|error| lost(&error))? {
+            Some((FromSandbox::Built(report), _)) => Ok(report),
+            Some((FromSandbox::NotBuilt(problem), _)) => Err(problem),
+            _ => Err(lost(&io::Error::other("it ended before it was built"))),
+        }
+    }
+
     pub fn start(&self, id: u64, start: &Start<'_>) -> io::Result<()> {
         let image = channel::memory_file(&start.image.to_bytes())?;
         let mut descriptors = vec![image.as_fd()];
@@ -104,6 +127,7 @@ impl Sandbox {
             directory: start.directory.into(),
             terminal: start.terminal,
             limits: start.limits,
+            last: start.last,
         };
         self.channel.send(&message, &descriptors)
     }

@@ -1,21 +1,57 @@
 //! What the tree of a sandbox is made of: tables, so that a reviewer reads them in one place.
 
+use crate::plan::Operation;
+
+const MIB: u64 = 1 << 20;
+
+/// What every sandbox has, whatever is asked for. Its first process builds this while the launcher still makes
+/// up the plan.
+pub fn fixed() -> Vec<Operation> {
+    let private = |path: &str, bytes| Operation::Private { path: path.into(), bytes };
+    let link = |(path, to): &(&str, &str)| Operation::Link { path: (*path).into(), to: (*to).into() };
+    let keep = PROC.iter().map(|name| (*name).into()).collect();
+    let mut files = vec![
+        Operation::Processes { path: "/proc".into(), keep },
+        Operation::Freeze { path: "/proc/sys".into() },
+        Operation::Mask { path: "/proc/sys/kernel/random/boot_id".into() },
+        private("/dev", MIB),
+    ];
+    files.extend(DEVICES.iter().map(|path| Operation::Device { path: (*path).into() }));
+    files.extend(DEVICE_LINKS.iter().map(link));
+    files.push(Operation::Terminals { path: "/dev/pts".into() });
+    files.push(private("/run", 16 * MIB));
+    files.push(link(&("/var/run", "/run")));
+    files.extend(
+        ETC_OWN.iter().map(|(path, contents)| Operation::File {
+            path: (*path).into(),
+            contents: (*contents).to_owned(),
+        }),
+    );
+    files
+}
+
+/// Files of the sandbox's own, which tell nothing about the host.
+const ETC_OWN: &[(&str, &str)] = &[
+    ("/etc/hosts", "127.0.0.1 localhost cofferdam\n::1 localhost\n"),
+    ("/etc/hostname", "cofferdam\n"),
+    ("/etc/machine-id", "c0ffe4da000000000000000000000000\n"),
+    ("/etc/nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\n"),
+    ("/etc/resolv.conf", ""),
+];
+
 /// Directories of the system, shown read-only where they exist. A link on the host is the same link inside.
 pub const SYSTEM: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/gnu/store"];
 
 /// The parts of `/etc` that programs need and that hold no secret. Everything else there is absent: a list of
-/// what to hide would miss the next file with a password in it.
+/// what to hide would miss the next file with a password in it. Each is a mount of its own, so what only repeats
+/// the defaults of the library that reads it (`gai.conf`, `host.conf`, `magic`, …) is left out.
 pub const ETC: &[&str] = &[
     "alternatives",
     "bash.bashrc",
-    "ca-certificates",
-    "ca-certificates.conf",
     "crypto-policies",
     "debian_version",
     "fonts",
-    "gai.conf",
-    "host.conf",
     "inputrc",
     "java",
     "java-11-openjdk",
@@ -29,10 +65,7 @@ pub const ETC: &[&str] = &[
     "locale.conf",
     "localtime",
     "lsb-release",
-    "magic",
-    "magic.mime",
     "mime.types",
-    "networks",
     "os-release",
     "pki/ca-trust",
     "pki/tls/certs",
@@ -43,7 +76,6 @@ pub const ETC: &[&str] = &[
     "python3.13",
     "redhat-release",
     "services",
-    "shells",
     "ssl/certs",
     "ssl/openssl.cnf",
     "terminfo",
@@ -54,10 +86,10 @@ pub const ETC: &[&str] = &[
 ];
 
 /// Device files without which programs do not run.
-pub const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
+const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
 /// Links that programs expect in `/dev`.
-pub const DEVICE_LINKS: &[(&str, &str)] = &[
+const DEVICE_LINKS: &[(&str, &str)] = &[
     ("/dev/fd", "/proc/self/fd"),
     ("/dev/stdin", "/proc/self/fd/0"),
     ("/dev/stdout", "/proc/self/fd/1"),
@@ -65,35 +97,22 @@ pub const DEVICE_LINKS: &[(&str, &str)] = &[
     ("/dev/ptmx", "pts/ptmx"),
 ];
 
-/// Parts of `/proc` that speak of the machine or of the kernel instead of the sandbox's own processes, or that
-/// change the machine when written to.
-pub const MASKED_PROC: &[&str] = &[
-    "/proc/acpi",
-    "/proc/bus",
-    "/proc/config.gz",
-    "/proc/driver",
-    "/proc/fs",
-    "/proc/iomem",
-    "/proc/ioports",
-    "/proc/irq",
-    "/proc/kallsyms",
-    "/proc/kcore",
-    "/proc/key-users",
-    "/proc/keys",
-    "/proc/kmsg",
-    "/proc/kpagecgroup",
-    "/proc/kpagecount",
-    "/proc/kpageflags",
-    "/proc/latency_stats",
-    "/proc/mtrr",
-    "/proc/sched_debug",
-    "/proc/scsi",
-    "/proc/slabinfo",
-    "/proc/swaps",
-    "/proc/sysrq-trigger",
-    "/proc/sysvipc",
-    "/proc/timer_list",
-    "/proc/vmallocinfo",
+/// Of the kernel's own files in `/proc`, those that programs ask about the machine and that name nothing on it.
+/// Everything else there is hidden.
+const PROC: &[&str] = &[
+    "cpuinfo",
+    "filesystems",
+    "loadavg",
+    "meminfo",
+    "mounts",
+    "net",
+    "self",
+    "stat",
+    "sys",
+    "thread-self",
+    "uptime",
+    "version",
+    "vmstat",
 ];
 
 /// Parts of `/sys` that runtimes ask how many processors there are; the rest of it is absent.
@@ -130,65 +149,65 @@ pub const TOOLS: &[&str] = &[
     "miniconda3",
 ];
 
-/// Files with credentials inside the directories above.
-pub const TOOL_CREDENTIALS: &[&str] = &[
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".bun/install/auth",
-    ".sdkman/etc/config",
-    ".npm-global/etc/npmrc",
-];
+/// Directories that a search for secrets does not go into: they are large, made by tools, and made again by them.
+/// Where it stops: a secret that someone has put into one of these is not found.
+pub const NOT_SEARCHED: &[&str] =
+    &[".git", ".hg", ".mypy_cache", ".svn", ".tox", ".venv", "__pycache__", "node_modules", "target", "venv"];
 
-/// Names in the workspace that hold secrets. `*` stands for any characters.
-pub const WORKSPACE_SECRETS: &[&str] = &[
-    ".env",
-    ".env.*",
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
-    "*.jks",
-    "*.keystore",
-    "id_rsa",
-    "id_dsa",
-    "id_ecdsa",
-    "id_ed25519",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".git-credentials",
-    "credentials.json",
-    "service-account*.json",
-];
+/// Files of package managers that are on the list of secrets because of what some people write into them, and that
+/// every project of a kind has. In a workspace they are hidden only when they hold a credential.
+pub const OFTEN_HARMLESS: &[&str] = &[".bundle/config", ".gradle/gradle.properties", ".yarnrc.yml"];
 
-/// Names that look like the ones above and are made to be shared.
-pub const WORKSPACE_EXAMPLES: &[&str] =
-    &[".env.example", ".env.sample", ".env.template", ".env.dist", ".env.defaults"];
-
-/// Names in the workspace whose contents the host runs, now or later. They can be read, not written, and not
-/// made where they are missing.
+/// Names in a workspace whose contents the host runs, now or later. They can be read, not written, and not made
+/// where they are missing.
 pub const WORKSPACE_PROTECTED: &[&str] = &[
+    ".aider.conf.yml",
+    ".bazelrc",
+    ".cargo/config",
+    ".cargo/config.toml",
     ".claude",
     ".codex",
     ".cofferdam.toml",
+    ".continue",
     ".cursor",
     ".devcontainer",
+    ".devcontainer.json",
     ".direnv",
     ".envrc",
+    ".exrc",
+    ".gdbinit",
     ".gemini",
-    ".git/config",
-    ".git/config.worktree",
-    ".git/hooks",
-    ".git/info/attributes",
     ".gitmodules",
     ".husky",
     ".idea",
+    ".kiro",
+    ".lldbinit",
     ".mcp.json",
+    ".mise",
+    ".mise.local.toml",
     ".mise.toml",
+    ".npmrc",
+    ".nvim.lua",
+    ".nvimrc",
     ".opencode",
+    ".pnp.cjs",
+    ".pnpmfile.cjs",
     ".pre-commit-config.yaml",
+    ".roo",
+    ".vimrc",
     ".vscode",
+    ".windsurf",
+    ".yarnrc",
+    ".yarnrc.yml",
     ".zed",
     "lefthook.yml",
+    "mise.local.toml",
     "mise.toml",
+    "opencode.json",
+    "sitecustomize.py",
+    "usercustomize.py",
 ];
+
+/// Names in the directory of a repository that make git run something or look for its configuration elsewhere.
+pub const REPOSITORY_PROTECTED: &[&str] =
+    &["commondir", "config", "config.worktree", "hooks", "info/attributes"];

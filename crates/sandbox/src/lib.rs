@@ -5,16 +5,19 @@
 
 pub mod channel;
 mod command;
+pub mod diagnosis;
 mod landlock;
 pub mod launch;
 mod layout;
 pub mod messages;
+pub mod overlay;
 mod pid_one;
 pub mod plan;
 pub mod planner;
 pub mod report;
 pub mod request;
 mod root;
+mod search;
 mod seccomp;
 mod stages;
 pub mod survey;

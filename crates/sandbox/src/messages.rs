@@ -19,6 +19,7 @@ pub enum ToSandbox {
         directory: Text,
         terminal: Option<Window>,
         limits: Limits,
+        last: Last,
     },
     Signal {
         id: u64,
@@ -28,6 +29,15 @@ pub enum ToSandbox {
     End {
         id: u64,
     },
+}
+
+/// Whether the sandbox ends with a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Last {
+    /// It stays for others.
+    No,
+    /// It ends, whether the command could be started or not.
+    Yes,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]

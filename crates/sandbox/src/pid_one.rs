@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-use cofferdam_linux_sys::signals::{self, Signals};
+use cofferdam_linux_sys::signals::Signals;
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, Signal, WaitOptions};
 
 use crate::channel::Channel;
 use crate::command;
-use crate::messages::{Ended, FromSandbox, Problem, ToSandbox};
+use crate::messages::{Ended, FromSandbox, Last, Problem, ToSandbox};
+use crate::plan::{Identity, Network};
 use crate::stages::{self, Confined};
 use crate::sweep;
 use crate::trees::Trees;
@@ -20,8 +21,8 @@ const SIGCHLD: i32 = 17;
 const SIGTERM: i32 = 15;
 
 /// Runs as the first process until the launcher is gone or the first command has ended.
-pub fn run(channel: &Channel) -> ! {
-    let status = match serve(channel) {
+pub fn run(channel: &Channel, identity: Identity, network: Network) -> ! {
+    let status = match serve(channel, identity, network) {
         Ok(()) => 0,
         Err(problem) => {
             // If the launcher is gone, nobody is left to be told.
@@ -32,21 +33,20 @@ pub fn run(channel: &Channel) -> ! {
     std::process::exit(status)
 }
 
-fn serve(channel: &Channel) -> Result<(), Problem> {
+fn serve(channel: &Channel, identity: Identity, network: Network) -> Result<(), Problem> {
     let lost = |error: io::Error| Problem {
         step: "the connection to the launcher".to_owned(),
         error: error.to_string(),
         errno: error.raw_os_error(),
     };
-    stages::forget_launcher(channel)?;
-    signals::forget_dispositions();
+    let begun = stages::begin(channel, identity, network)?;
     let signals = Signals::take_over(&[SIGCHLD, SIGTERM]).map_err(lost)?;
     let Some((ToSandbox::Build(plan), _)) = channel.receive::<ToSandbox>().map_err(lost)? else {
         return Ok(());
     };
-    let (confined, report) = stages::confine(&plan)?;
+    let (confined, report) = stages::confine(begun, &plan)?;
     channel.send(&FromSandbox::Built(report), &[]).map_err(lost)?;
-    let mut init = Init { channel, confined, commands: BTreeMap::new(), trees: Trees::new() };
+    let mut init = Init { channel, confined, commands: BTreeMap::new(), last: None, trees: Trees::new() };
     let served = init.serve(&signals).map_err(lost);
     end_all();
     // If the launcher is gone, the names tell by themselves what happened.
@@ -57,15 +57,28 @@ fn serve(channel: &Channel) -> Result<(), Problem> {
 /// Ends every other process of this namespace and waits until the last one is gone, so that nothing is written
 /// any more.
 fn end_all() {
+    // Whoever loses its parent becomes a child of this process, so without children there is nobody.
+    if matches!(rustix::process::wait(WaitOptions::NOHANG), Err(rustix::io::Errno::CHILD)) {
+        return;
+    }
     // The number means all but the caller.
     let _ = rustix::process::kill_process_group(Pid::INIT, Signal::KILL);
     while !matches!(rustix::process::wait(WaitOptions::empty()), Err(rustix::io::Errno::CHILD)) {}
+}
+
+/// What comes after a message or a death.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Then {
+    GoOn,
+    End,
 }
 
 struct Init<'a> {
     channel: &'a Channel,
     confined: Confined,
     commands: BTreeMap<i32, u64>,
+    /// The command with which the sandbox ends.
+    last: Option<u64>,
     trees: Trees,
 }
 
@@ -88,62 +101,75 @@ impl Init<'_> {
                         return Ok(());
                     }
                 }
-                self.collect()?;
+                if self.collect()? == Then::End {
+                    return Ok(());
+                }
             }
             if from_launcher {
                 match self.channel.receive()? {
                     None => return Ok(()),
-                    Some((message, descriptors)) => self.obey(message, descriptors)?,
+                    Some((message, descriptors)) => {
+                        if self.obey(message, descriptors)? == Then::End {
+                            return Ok(());
+                        }
+                    }
                 }
             }
         }
     }
 
-    fn obey(&mut self, message: ToSandbox, descriptors: Vec<OwnedFd>) -> io::Result<()> {
+    fn obey(&mut self, message: ToSandbox, descriptors: Vec<OwnedFd>) -> io::Result<Then> {
         match message {
             // A second tree cannot be built any more; the rights are gone.
-            ToSandbox::Build(_) => Ok(()),
-            ToSandbox::Start { id, directory, terminal, limits } => {
+            ToSandbox::Build(_) => Ok(Then::GoOn),
+            ToSandbox::Start { id, directory, terminal, limits, last } => {
                 let mark = self.trees.begin(id);
                 let command =
                     command::Command { directory: directory.into(), terminal, limits, mark, descriptors };
                 match command::start(&self.confined, command) {
                     Ok(started) => {
                         self.commands.insert(started.pid, id);
-                        // Without a terminal the end is news enough; this would only wake the launcher.
-                        match started.terminal {
-                            Some(terminal) => {
-                                self.channel.send(&FromSandbox::Started { id }, &[terminal.as_fd()])
-                            }
-                            None => Ok(()),
+                        if last == Last::Yes {
+                            self.last = Some(id);
                         }
+                        // Without a terminal the end is news enough; this would only wake the launcher.
+                        if let Some(terminal) = started.terminal {
+                            self.channel.send(&FromSandbox::Started { id }, &[terminal.as_fd()])?;
+                        }
+                        Ok(Then::GoOn)
                     }
-                    Err(why) => self.channel.send(&FromSandbox::NotStarted { id, why }, &[]),
+                    Err(why) => {
+                        self.channel.send(&FromSandbox::NotStarted { id, why }, &[])?;
+                        Ok(if last == Last::Yes { Then::End } else { Then::GoOn })
+                    }
                 }
             }
             ToSandbox::Signal { id, signal } => {
-                let target = self.commands.iter().find(|(_, command)| **command == id).map(|(pid, _)| *pid);
-                // The number belongs to the command until `collect` has waited for it, so it cannot be another's.
-                if let (Some(pid), Some(signal)) =
-                    (target.and_then(Pid::from_raw), Signal::from_named_raw(signal))
-                {
-                    let _ = rustix::process::kill_process_group(pid, signal);
-                }
-                Ok(())
+                self.pass_on(id, signal);
+                Ok(Then::GoOn)
             }
             ToSandbox::End { id } => {
                 self.trees.end(id);
-                Ok(())
+                Ok(Then::GoOn)
             }
         }
     }
 
+    fn pass_on(&self, id: u64, signal: i32) {
+        let target = self.commands.iter().find(|(_, command)| **command == id).map(|(pid, _)| *pid);
+        // The number belongs to the command until `collect` has waited for it, so it cannot be another's.
+        if let (Some(pid), Some(signal)) = (target.and_then(Pid::from_raw), Signal::from_named_raw(signal)) {
+            let _ = rustix::process::kill_process_group(pid, signal);
+        }
+    }
+
     /// Waits for every process that has ended: commands, and orphans that became this process's children.
-    fn collect(&mut self) -> io::Result<()> {
+    fn collect(&mut self) -> io::Result<Then> {
+        let mut then = Then::GoOn;
         loop {
             let (pid, status) = match rustix::process::wait(WaitOptions::NOHANG) {
                 Ok(Some(ended)) => ended,
-                Ok(None) | Err(rustix::io::Errno::CHILD) => return Ok(()),
+                Ok(None) | Err(rustix::io::Errno::CHILD) => return Ok(then),
                 Err(rustix::io::Errno::INTR) => continue,
                 Err(error) => return Err(error.into()),
             };
@@ -154,6 +180,9 @@ impl Init<'_> {
                 (None, None) => Ended::Exited(0),
             };
             self.channel.send(&FromSandbox::Ended { id, how }, &[])?;
+            if self.last == Some(id) {
+                then = Then::End;
+            }
         }
     }
 }

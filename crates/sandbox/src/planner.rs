@@ -1,18 +1,19 @@
 //! From a wish and a look at the host to a plan.
 
-use std::ffi::OsStr;
+mod shown;
+
 use std::fmt;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use cofferdam_policy::secret_paths;
+
 use crate::layout;
-use crate::plan::{Access, Identity, Operation, Plan};
+use crate::plan::{Access, Identity, Kind, Looked, Operation, Plan};
 use crate::request::{Profile, Request};
+use crate::search::Bounds;
 use crate::survey::{Found, Survey};
 
 const MIB: u64 = 1 << 20;
-/// Private memory for `/tmp` and the home: large enough for a build, far from the whole machine.
-const SCRATCH: u64 = 4096 * MIB;
 
 /// Why there is no plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +23,10 @@ pub enum Refusal {
     WorkspaceIsSystem(PathBuf),
     NotADirectory(PathBuf),
     Missing(PathBuf),
-    WriteIsHidden(PathBuf),
+    /// A path that was asked for is, or is in, one that is always hidden.
+    IsHidden(PathBuf),
+    /// A path that was asked for is a part of the kernel or the whole system.
+    IsSystem(PathBuf),
 }
 
 impl Refusal {
@@ -32,9 +36,8 @@ impl Refusal {
                 "change to the directory of a project, or name one with --workspace"
             }
             Self::NotADirectory(_) | Self::Missing(_) => "check the path",
-            Self::WriteIsHidden(_) => {
-                "hidden paths cannot be given back; take it off the list of hidden paths first"
-            }
+            Self::IsHidden(_) => "hidden paths cannot be given back; copy what is needed to another place",
+            Self::IsSystem(_) => "name the directory that is needed",
         }
     }
 }
@@ -49,7 +52,8 @@ impl fmt::Display for Refusal {
             Self::WorkspaceIsSystem(path) => (path, "belongs to the system"),
             Self::NotADirectory(path) => (path, "is not a directory"),
             Self::Missing(path) => (path, "does not exist"),
-            Self::WriteIsHidden(path) => (path, "is hidden and cannot be made writable"),
+            Self::IsHidden(path) => (path, "is hidden and cannot be shown"),
+            Self::IsSystem(path) => (path, "belongs to the system and cannot be shown as a whole"),
         };
         write!(f, "{} {words}", crate::text::Text::from(path.as_os_str()))
     }
@@ -58,35 +62,59 @@ impl fmt::Display for Refusal {
 /// Makes the plan. The paths of the request are absolute and free of links; the caller has resolved them.
 pub fn plan(request: &Request, identity: Identity, survey: &dyn Survey) -> Result<Plan, Refusal> {
     check(request, survey)?;
-    let mut planner = Planner { survey, files: Vec::new(), sweep: Vec::new() };
+    let mut planner = Planner {
+        survey,
+        request,
+        // A quarter of the memory for each of four, at most: large enough for a build, not the whole machine.
+        scratch: (survey.memory() / 4).clamp(64 * MIB, 4096 * MIB),
+        files: Vec::new(),
+        sweep: Vec::new(),
+        looked: Looked::default(),
+    };
     planner.system();
-    planner.etc(identity, &request.home);
-    planner.kernel();
-    planner.scratch();
-    planner.home(request);
+    planner.etc(identity);
+    planner.memory();
+    planner.home();
     for path in &request.read {
-        planner.bind(path, Access::ReadOnly);
+        planner.add(path, Access::ReadOnly);
     }
     for path in &request.write {
-        planner.bind(path, Access::Writable);
+        planner.add(path, Access::Writable);
     }
-    planner.workspace(&request.workspace);
-    for path in &request.hide {
-        planner.mask(path);
+    match &request.layer {
+        None => planner.workspace(),
+        Some(layer) => planner.layered(layer),
     }
+    planner.hidden();
     planner.files.push(Operation::Seal);
-    let mut writable: Vec<PathBuf> = ["/dev", "/run", "/tmp"].map(PathBuf::from).into();
-    writable.extend([request.home.clone(), request.workspace.clone()]);
+    let mut writable: Vec<PathBuf> = ["/dev", "/run", "/tmp", "/var/tmp"].map(PathBuf::from).into();
+    if request.profile != Profile::Home && !is_system(&request.home) {
+        writable.push(request.home.clone());
+    }
+    writable.push(request.workspace.clone());
     writable.extend(request.write.iter().cloned());
     Ok(Plan {
         identity,
         network: request.network,
+        isolation: request.isolation,
         hostname: "cofferdam".to_owned(),
         files: planner.files,
         writable: writable.into_iter().map(Into::into).collect(),
         sweep: planner.sweep.into_iter().map(Into::into).collect(),
+        looked: planner.looked,
         limits: request.limits,
     })
+}
+
+/// Whether a directory is one of the system's own, or above them all.
+fn is_system(path: &Path) -> bool {
+    const WHOLE: &[&str] = &["/", "/run", "/var", "/tmp", "/var/tmp", "/home"];
+    const WITH_ALL_BELOW: &[&str] = &["/etc", "/proc", "/sys", "/dev", "/boot"];
+    let system = layout::SYSTEM.iter().chain(WITH_ALL_BELOW);
+    WHOLE.iter().chain(system.clone()).any(|system| path == Path::new(system))
+        || system
+            .filter(|system| **system != "/opt")
+            .any(|system| path.starts_with(system) && !path.starts_with("/usr/src"))
 }
 
 fn check(request: &Request, survey: &dyn Survey) -> Result<(), Refusal> {
@@ -96,47 +124,52 @@ fn check(request: &Request, survey: &dyn Survey) -> Result<(), Refusal> {
         Some(Found::Directory) => {}
         Some(_) => return Err(Refusal::NotADirectory(workspace.clone())),
     }
+    if is_system(workspace) {
+        return Err(Refusal::WorkspaceIsSystem(workspace.clone()));
+    }
     if *workspace == request.home {
         return Err(Refusal::WorkspaceIsHome(workspace.clone()));
-    }
-    let system =
-        layout::SYSTEM.iter().chain(&["/", "/etc", "/proc", "/sys", "/dev", "/run", "/boot", "/var", "/tmp"]);
-    if system.clone().any(|system| workspace == Path::new(system))
-        || layout::SYSTEM.iter().chain(&["/etc", "/proc", "/sys", "/dev", "/boot"]).any(|system| {
-            workspace.starts_with(system)
-                && !workspace.starts_with("/opt")
-                && !workspace.starts_with("/usr/src")
-        })
-    {
-        return Err(Refusal::WorkspaceIsSystem(workspace.clone()));
     }
     if request.home.starts_with(workspace) {
         return Err(Refusal::WorkspaceHoldsHome(workspace.clone()));
     }
     for path in request.read.iter().chain(&request.write) {
+        // Parts of the kernel have a form of their own in a sandbox; the whole of the rest would hide it all.
+        let kernel = ["/proc", "/sys", "/dev"].iter().any(|kernel| path.starts_with(kernel));
+        if kernel || ["/", "/run", "/var"].iter().any(|whole| path == Path::new(whole)) {
+            return Err(Refusal::IsSystem(path.clone()));
+        }
         if survey.find(path).is_none() {
             return Err(Refusal::Missing(path.clone()));
         }
     }
-    match request.write.iter().find(|write| request.hide.iter().any(|hidden| write.starts_with(hidden))) {
-        Some(path) => Err(Refusal::WriteIsHidden(path.clone())),
+    let shown = [workspace].into_iter().chain(&request.read).chain(&request.write);
+    match shown.into_iter().find(|path| is_hidden(request, path)) {
+        Some(path) => Err(Refusal::IsHidden(path.clone())),
         None => Ok(()),
     }
 }
 
+/// Whether a path is in a place that is never shown.
+fn is_hidden(request: &Request, path: &Path) -> bool {
+    let mut of_home = secret_paths::HOME.iter().flat_map(|secret| secret.below(&request.bases()));
+    request.hide.iter().chain(&request.own).any(|hidden| path.starts_with(hidden))
+        || of_home.any(|hidden| path.starts_with(hidden))
+        || secret_paths::SYSTEM.iter().any(|secret| path.starts_with(secret.path))
+}
+
 struct Planner<'a> {
     survey: &'a dyn Survey,
+    request: &'a Request,
+    scratch: u64,
     files: Vec<Operation>,
     sweep: Vec<PathBuf>,
+    looked: Looked,
 }
 
 impl Planner<'_> {
     fn bind(&mut self, path: &Path, access: Access) {
         self.files.push(Operation::Bind { path: path.into(), from: path.into(), access });
-    }
-
-    fn directory(&mut self, path: impl AsRef<Path>) {
-        self.files.push(Operation::Directory { path: path.as_ref().into() });
     }
 
     fn file(&mut self, path: &str, contents: impl Into<String>) {
@@ -152,137 +185,75 @@ impl Planner<'_> {
         match self.survey.find(path) {
             Some(Found::Link(to)) => self.files.push(Operation::Link { path: path.into(), to: to.into() }),
             Some(Found::Directory | Found::File) => self.bind(path, Access::ReadOnly),
-            None => {}
+            Some(Found::Socket) | None => {}
         }
     }
 
-    fn mask(&mut self, path: &Path) {
-        if matches!(self.survey.find(path), Some(Found::Directory | Found::File)) && self.visible(path) {
-            self.files.push(Operation::Mask { path: path.into() });
-        }
-    }
-
-    /// Whether the tree so far shows this path of the host.
-    fn visible(&self, path: &Path) -> bool {
-        self.files.iter().rev().find_map(|operation| match operation {
-            Operation::Bind { path: shown, .. } if path.starts_with(shown.as_path()) => Some(true),
-            Operation::Private { path: over, .. } if path.starts_with(over.as_path()) => Some(false),
-            _ => None,
-        }) == Some(true)
+    /// The same for what belongs to the system.
+    fn show_system(&mut self, path: &Path) {
+        let kind = match self.survey.find(path) {
+            Some(Found::Link(to)) => {
+                return self.files.push(Operation::Link { path: path.into(), to: to.into() });
+            }
+            Some(Found::Directory) => Kind::Directory,
+            Some(Found::File) => Kind::File,
+            Some(Found::Socket) | None => return,
+        };
+        self.files.push(Operation::System { path: path.into(), kind });
     }
 
     fn system(&mut self) {
-        for path in layout::SYSTEM {
-            self.show(Path::new(path));
+        for path in layout::SYSTEM.iter().chain(layout::SYS) {
+            self.show_system(Path::new(path));
         }
     }
 
-    fn etc(&mut self, identity: Identity, home: &Path) {
-        self.directory("/etc");
+    fn etc(&mut self, identity: Identity) {
         for name in layout::ETC {
-            self.show(&Path::new("/etc").join(name));
+            self.show_system(&Path::new("/etc").join(name));
         }
         let Identity { user, group } = identity;
         let name = if user == 0 { "root" } else { "user" };
-        let home = crate::text::Text::from(home);
+        let home = crate::text::Text::from(self.request.home.as_path());
         self.file(
             "/etc/passwd",
             format!("{name}:x:{user}:{group}::{home}:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"),
         );
         self.file("/etc/group", format!("{name}:x:{group}:\nnogroup:x:65534:\n"));
-        self.file("/etc/hosts", "127.0.0.1 localhost cofferdam\n::1 localhost\n");
-        self.file("/etc/hostname", "cofferdam\n");
-        self.file("/etc/machine-id", "c0ffe4da000000000000000000000000\n");
-        self.file(
-            "/etc/nsswitch.conf",
-            "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\n",
-        );
-        self.file("/etc/resolv.conf", "");
     }
 
-    fn kernel(&mut self) {
-        self.files.push(Operation::Processes { path: "/proc".into() });
-        for path in layout::MASKED_PROC {
-            if self.survey.find(Path::new(path)).is_some() {
-                self.files.push(Operation::Mask { path: (*path).into() });
-            }
-        }
-        self.files.push(Operation::Freeze { path: "/proc/sys".into() });
-        self.files.push(Operation::Mask { path: "/proc/sys/kernel/random/boot_id".into() });
-        for path in layout::SYS {
-            self.show(Path::new(path));
-        }
-        self.private("/dev", MIB);
-        for name in layout::DEVICES {
-            self.files.push(Operation::Device { path: format!("/dev/{name}").into() });
-        }
-        for (path, to) in layout::DEVICE_LINKS {
-            self.files.push(Operation::Link { path: (*path).into(), to: (*to).into() });
-        }
-        self.files.push(Operation::Terminals { path: "/dev/pts".into() });
-        self.private("/dev/shm", SCRATCH);
+    fn memory(&mut self) {
+        self.private("/dev/shm", self.scratch);
+        self.private("/tmp", self.scratch);
+        // Not a link to the other one: a workspace may lie below it.
+        self.private("/var/tmp", self.scratch);
     }
 
-    fn scratch(&mut self) {
-        self.private("/tmp", SCRATCH);
-        self.private("/run", 16 * MIB);
-        self.directory("/var");
-        self.files.push(Operation::Link { path: "/var/tmp".into(), to: "/tmp".into() });
-        self.files.push(Operation::Link { path: "/var/run".into(), to: "/run".into() });
-    }
-
-    fn home(&mut self, request: &Request) {
-        self.private(&request.home, SCRATCH);
-        if request.profile == Profile::Strict {
+    fn home(&mut self) {
+        let home = &self.request.home;
+        // A service's home is often the root, or a place of the system; then there is none of its own.
+        if is_system(home) {
             return;
         }
-        for name in layout::TOOLS {
-            self.show(&request.home.join(name));
-        }
-        for name in layout::TOOL_CREDENTIALS {
-            self.mask(&request.home.join(name));
-        }
-    }
-
-    fn workspace(&mut self, workspace: &Path) {
-        self.bind(workspace, Access::Writable);
-        for name in self.survey.names(workspace) {
-            if is_secret(&name) {
-                self.mask(&workspace.join(name));
+        match self.request.profile {
+            Profile::Strict => self.private(home, self.scratch),
+            Profile::Workspace => {
+                self.private(home, self.scratch);
+                for name in layout::TOOLS {
+                    self.show(&home.join(name));
+                }
             }
+            Profile::Home => self.add(home, Access::ReadOnly),
         }
-        // A directory that is a mount point cannot be renamed away with what is protected in it.
-        let repository = workspace.join(".git");
-        match self.survey.find(&repository) {
-            Some(Found::Directory) => self.bind(&repository, Access::Writable),
-            Some(_) => self.bind(&repository, Access::ReadOnly),
-            None => self.sweep.push(repository),
-        }
-        for name in layout::WORKSPACE_PROTECTED {
-            let path = workspace.join(name);
-            match self.survey.find(&path) {
-                Some(Found::Directory | Found::File) => self.bind(&path, Access::ReadOnly),
-                // Mounting over a link would follow it; what it points to is outside or protected by its own name.
-                Some(Found::Link(_)) => {}
-                None => self.sweep.push(path),
-            }
-        }
+    }
+
+    /// Shows a tree of the host and hides what is secret in it.
+    fn add(&mut self, path: &Path, access: Access) {
+        self.bind(path, access);
+        let findings = self.search(path, Bounds::AROUND);
+        self.hide_all(&findings);
     }
 }
 
-fn is_secret(name: &OsStr) -> bool {
-    let matches =
-        |patterns: &[&str]| patterns.iter().any(|pattern| matches(pattern.as_bytes(), name.as_bytes()));
-    matches(layout::WORKSPACE_SECRETS) && !matches(layout::WORKSPACE_EXAMPLES)
-}
-
-/// Whether a name fits a pattern in which one `*` stands for any bytes.
-fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    match pattern.iter().position(|&byte| byte == b'*') {
-        None => pattern == name,
-        Some(star) => {
-            let (before, after) = (&pattern[..star], &pattern[star + 1..]);
-            name.len() >= before.len() + after.len() && name.starts_with(before) && name.ends_with(after)
-        }
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! What was asked for and what the kernel really enforces, layer by layer.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,5 +36,28 @@ impl Report {
 
     pub fn missing(&mut self, name: LayerName, detail: impl Into<String>) {
         self.layers.push(Layer { name, enforced: false, detail: detail.into() });
+    }
+}
+
+impl LayerName {
+    /// Whether a sandbox is a sandbox without it: control groups are not everybody's to use, and the limits of
+    /// single processes hold all the same.
+    pub fn is_optional(self) -> bool {
+        self == Self::Limits
+    }
+}
+
+impl fmt::Display for LayerName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Namespaces => "namespaces",
+            Self::Files => "files",
+            Self::Network => "network",
+            Self::Capabilities => "capabilities",
+            Self::Landlock => "landlock",
+            Self::Seccomp => "seccomp",
+            Self::Keyring => "keyring",
+            Self::Limits => "limits",
+        })
     }
 }

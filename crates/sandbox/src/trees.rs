@@ -9,15 +9,20 @@
 //! take the mark of a command that was started later than its own, in the same sandbox; the end of the sandbox
 //! takes it all the same.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
+use std::os::fd::OwnedFd;
 
+use cofferdam_linux_sys::limits;
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal};
 
 /// The kernel's default, and far more commands than a sandbox starts.
 const MOST: u64 = 819_200;
 /// A tree that still grows after so many rounds of being killed is left to the end of the sandbox.
 const ROUNDS: usize = 1000;
+const FIRST: i32 = 1;
 
 /// The mark of one command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,12 +67,13 @@ impl Trees {
         for _ in 0..ROUNDS {
             let mut found = false;
             for pid in processes() {
-                // The descriptor comes first: what is read afterwards is about the process that it means, or about
+                // The descriptor comes first: what is asked afterwards is about the process that it means, or about
                 // one with the same number after that one's end, and then the signal goes nowhere.
-                let Ok(process) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) else { continue };
-                if read_mark(pid).is_some_and(|its| its == mark || its < self.lowest) {
+                let Some(number) = Pid::from_raw(pid) else { continue };
+                let Ok(process) = rustix::process::pidfd_open(number, PidfdFlags::empty()) else { continue };
+                if limits::most_message_bytes(pid).is_ok_and(|its| its == mark || its < self.lowest) {
                     let _ = rustix::process::pidfd_send_signal(&process, Signal::KILL);
-                    found |= is_alive(pid);
+                    found |= is_alive(&process);
                 }
             }
             if !found {
@@ -78,24 +84,28 @@ impl Trees {
     }
 }
 
-/// Every process but this one, the first.
-fn processes() -> Vec<Pid> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw))
-        .filter(|pid| !pid.is_init())
-        .collect()
+/// Every process but this one, the first. A process that may not be traced is missing in the list of all, but not
+/// in that of its parent's children; and when such a one is killed, its own children become this process's.
+fn processes() -> BTreeSet<i32> {
+    let listed = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut found: BTreeSet<i32> =
+        listed.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    found.insert(FIRST);
+    let children: Vec<i32> = found.iter().flat_map(|pid| children(*pid)).collect();
+    found.extend(children);
+    found.remove(&FIRST);
+    found
 }
 
-fn read_mark(pid: Pid) -> Option<u64> {
-    let limits = fs::read_to_string(format!("/proc/{}/limits", pid.as_raw_nonzero())).ok()?;
-    let line = limits.lines().find_map(|line| line.strip_prefix("Max msgqueue size"))?;
-    line.split_ascii_whitespace().nth(1)?.parse().ok()
+fn children(pid: i32) -> Vec<i32> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    lists.flat_map(|list| list.split(' ').filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
 }
 
-/// A process that has ended and waits to be collected has nothing left to kill.
-fn is_alive(pid: Pid) -> bool {
-    let Ok(stat) = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())) else { return false };
-    // The name stands in parentheses and may hold some itself.
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+/// The descriptor of a process is ready when it has ended.
+fn is_alive(process: &OwnedFd) -> bool {
+    let mut ended = [PollFd::new(process, PollFlags::IN)];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    rustix::event::poll(&mut ended, Some(&at_once)) == Ok(0)
 }

@@ -14,6 +14,7 @@ Examples:
   cofferdam run -- make test
   cofferdam run --timeout 10m --read ~/datasets -- python3 train.py
   cofferdam run --profile strict --memory 2GiB -- ./untrusted
+  cofferdam run --overlay -- ./try-something    the workspace stays as it is
   cofferdam run --dry-run -- true            print the plan and start nothing
   cofferdam run -- bash                      a shell, with a terminal of its own
 
@@ -34,6 +35,10 @@ pub struct Run {
     /// Let the command write to your terminal whatever it likes: it can write your clipboard and type for you
     #[arg(long)]
     pub danger_raw_terminal: bool,
+
+    /// Keep the workspace as it is: writes go to a layer (see `cofferdam overlay --help`)
+    #[arg(long)]
+    pub overlay: bool,
 
     /// Write what was enforced and how it ended to a file, as JSON
     #[arg(long, value_name = "FILE")]
@@ -87,6 +92,10 @@ pub struct SandboxOptions {
     #[arg(long)]
     pub danger_host_network: bool,
 
+    /// What to do where the kernel lacks a layer [default: the configured one, or required]
+    #[arg(long, value_enum)]
+    pub isolation: Option<Isolation>,
+
     /// End the command, and all it started, after this long
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     pub timeout: Option<Duration>,
@@ -118,4 +127,12 @@ pub enum Profile {
 pub enum Network {
     /// A loopback of the sandbox's own and nothing else
     None,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Isolation {
+    /// Start nothing
+    Required,
+    /// Enforce the rest, and say what is missing
+    BestEffort,
 }

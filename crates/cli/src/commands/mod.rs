@@ -1,8 +1,13 @@
 //! One file per command.
 
+mod audit;
 mod completions;
 mod config;
+mod doctor;
+mod env;
 mod man;
+mod overlay;
+mod providers;
 mod read_guard;
 mod run;
 mod secrets;
@@ -16,9 +21,14 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     match args.command {
         Command::Run(args) => run::run(&args),
         Command::Session(args) => session::run(&args.command),
-        Command::Config(command) => config::run(command),
+        Command::Overlay(args) => overlay::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Env(args) => env::run(&args),
+        Command::Providers(args) => providers::run(&args),
         Command::Secrets(args) => secrets::run(&args),
         Command::ReadGuard(args) => read_guard::run(&args),
+        Command::Audit(args) => audit::run(args),
+        Command::Config(command) => config::run(command),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     }

@@ -17,12 +17,20 @@ pub struct Exception {
     pub when: Vec<Condition>,
 }
 
-/// A question about the low 32 bits of one argument.
+/// A question about one half of one argument: the low one, because the kernel looks at no more of most arguments,
+/// unless it is asked about a pointer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
     pub argument: u32,
+    pub half: Half,
     pub mask: u32,
     pub test: Test,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Half {
+    Low,
+    High,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,7 +140,12 @@ fn leaf(action: &Action) -> Vec<Step> {
 fn exception(exception: &Exception) -> Vec<Step> {
     let mut steps = vec![refuse(exception.errno)];
     for condition in exception.when.iter().rev() {
-        let mut before = vec![(LOAD, 0, 0, ARGUMENTS + 8 * condition.argument)];
+        // Both architectures are little-endian: the low half comes first.
+        let half = match condition.half {
+            Half::Low => 0,
+            Half::High => 4,
+        };
+        let mut before = vec![(LOAD, 0, 0, ARGUMENTS + 8 * condition.argument + half)];
         if condition.mask != u32::MAX {
             before.push((AND, 0, 0, condition.mask));
         }

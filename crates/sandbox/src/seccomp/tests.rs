@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::emit::{Action, Condition, Exception, Step, Test as Question, program};
+use super::emit::{Action, Condition, Exception, Half, Step, Test as Question, program};
 
 /// Runs a program as the kernel does.
 fn run(steps: &[Step], architecture: u32, number: u32, arguments: [u64; 6]) -> u32 {
@@ -35,7 +35,12 @@ fn run(steps: &[Step], architecture: u32, number: u32, arguments: [u64; 6]) -> u
 fn expected(unknown: u16, calls: &[(u32, Action)], number: u32, arguments: [u64; 6]) -> u32 {
     let refuse = |errno: u16| 0x5_0000 | u32::from(errno);
     let holds = |condition: &Condition| {
-        let value = arguments[condition.argument as usize] as u32 & condition.mask;
+        let argument = arguments[condition.argument as usize];
+        let half = match condition.half {
+            Half::Low => argument as u32,
+            Half::High => (argument >> 32) as u32,
+        };
+        let value = half & condition.mask;
         match &condition.test {
             Question::Is(values) => values.contains(&value),
             Question::IsNot(values) => !values.contains(&value),
@@ -60,11 +65,9 @@ fn condition() -> impl Strategy<Value = Condition> {
         values().prop_map(Question::IsNot),
         Just(Question::HasAny)
     ];
-    (0u32..6, prop_oneof![Just(u32::MAX), 1u32..8], test).prop_map(|(argument, mask, test)| Condition {
-        argument,
-        mask,
-        test,
-    })
+    let half = prop_oneof![3 => Just(Half::Low), 1 => Just(Half::High)];
+    (0u32..6, half, prop_oneof![Just(u32::MAX), 1u32..8], test)
+        .prop_map(|(argument, half, mask, test)| Condition { argument, half, mask, test })
 }
 
 fn action() -> impl Strategy<Value = Action> {
@@ -83,11 +86,11 @@ proptest! {
         calls in prop::collection::btree_map(0u32..500, action(), 0..200),
         number in 0u32..520,
         arguments in prop::array::uniform6(0u64..8),
-        high in any::<u32>(),
+        high in 0u32..8,
     ) {
         let calls: Vec<_> = calls.into_iter().collect();
         let steps = program(7, 38, &calls);
-        // The high half of an argument must change nothing.
+        // The high half of an argument changes nothing unless it is asked for.
         let arguments = arguments.map(|argument| argument | u64::from(high) << 32);
         prop_assert_eq!(run(&steps, 7, number, arguments), expected(38, &calls, number, arguments));
         prop_assert_eq!(run(&steps, 8, number, arguments), 0x8000_0000);
@@ -124,6 +127,16 @@ fn req_i11_the_filter_refuses_what_its_data_names() {
         ("open that makes a set-user-id file", 257, [0, 0, 0o100 | 1, 0o4755, 0, 0], eperm),
         ("mknod of a pipe", 133, [0, 0o1_0644, 0, 0, 0, 0], allow),
         ("mknod of a device", 133, [0, 0o2_0644, 0, 0, 0, 0], eperm),
+        ("mknod of a set-user-id file", 133, [0, 0o10_4755, 0, 0, 0, 0], eperm),
+        ("a pair of Unix sockets", 53, [1, 1, 0, 0, 0, 0], allow),
+        ("a pair of TIPC sockets", 53, [30, 1, 0, 0, 0, 0], 0x5_0000 | 97),
+        ("SCTP by its type", 41, [2, 5, 0, 0, 0, 0], eperm),
+        ("out-of-band data", 44, [3, 0, 1, 1, 0, 0], 0x5_0000 | 95),
+        ("MSG_NOSIGNAL", 44, [3, 0, 1, 0x4000, 0, 0], allow),
+        ("reading the limit of core files", 302, [0, 4, 0, 0x7fff_0000_0000, 0, 0], allow),
+        ("setting the limit of core files", 302, [0, 4, 0x1234, 0, 0, 0], 0x5_0000),
+        ("setting it from a page at 4 GiB", 302, [0, 4, 0x1_0000_0000, 0, 0, 0], 0x5_0000),
+        ("setting the limit of open files", 302, [0, 7, 0x1234, 0, 0, 0], allow),
         ("a call of the future", 600, [0; 6], enosys),
     ];
     for (name, number, arguments, verdict) in table {

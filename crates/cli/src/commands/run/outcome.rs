@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::{fs, io};
 
+use cofferdam_sandbox::diagnosis::Facts;
 use cofferdam_sandbox::messages::{Ended, NotStarted, Problem};
+use cofferdam_sandbox::overlay::Layer;
 use cofferdam_sandbox::report::Report;
 use cofferdam_sandbox::text::Text;
 use serde::Serialize;
@@ -13,18 +15,62 @@ use super::supervise::{End, How};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
+const EPERM: i32 = 1;
+const EACCES: i32 = 13;
 const SIGXCPU: i32 = 24;
 const SIGXFSZ: i32 = 25;
 
 pub fn no_namespaces(error: &io::Error) -> Failure {
-    Failure::new(Exit::NotStarted, format!("this machine does not let you make the namespaces of a sandbox: {error}"))
-        .hint("user namespaces must be allowed: see user.max_user_namespaces, and kernel.apparmor_restrict_unprivileged_userns on Ubuntu")
-        .hint("in a container, its engine must allow them (a seccomp profile that does)")
+    let sentence = format!("this machine does not let you make the namespaces of a sandbox: {error}");
+    with_causes(Failure::new(Exit::NotStarted, sentence))
 }
 
 pub fn not_built(problem: &Problem) -> Failure {
-    Failure::new(Exit::NotStarted, format!("the sandbox could not be made: {problem}"))
-        .hint("`cofferdam run --dry-run` shows the plan that it follows")
+    let failure = Failure::new(Exit::NotStarted, format!("the sandbox could not be made: {problem}"));
+    match problem.step.as_str() {
+        "Landlock" => failure
+            .hint(
+                "a newer kernel has all of it; switch it on with lsm=landlock,… on the kernel's command line",
+            )
+            .hint("--isolation best-effort goes without, and says so"),
+        // A security module lets the namespaces be made and takes the rights in them away.
+        _ if matches!(problem.errno, Some(EPERM | EACCES)) => with_causes(failure),
+        _ => failure.hint("`cofferdam run --dry-run` shows the plan that it follows"),
+    }
+}
+
+fn with_causes(failure: Failure) -> Failure {
+    Facts::read()
+        .hints()
+        .into_iter()
+        .fold(failure, Failure::hint)
+        .hint("`cofferdam doctor` tries every layer")
+}
+
+/// Says what is missing, loudly: whoever asked for the best effort must not think that it was everything.
+pub fn tell_missing(report: &Report) {
+    for layer in report.layers.iter().filter(|layer| !layer.enforced) {
+        eprintln!("cofferdam: not enforced: {} ({})", layer.name, layer.detail);
+    }
+}
+
+/// Says where the changes are; a layer without any is gone at once.
+pub fn tell_layer(layer: Layer) {
+    let id = layer.id.clone();
+    match layer.changes() {
+        Ok(changes) if changes.is_empty() => match layer.discard() {
+            Ok(()) => eprintln!("cofferdam: the command changed nothing in the workspace"),
+            Err(error) => eprintln!("cofferdam: the empty layer {id} could not be removed: {error}"),
+        },
+        Ok(changes) => {
+            let count = changes.len();
+            let changes =
+                if count == 1 { "one change is".to_owned() } else { format!("{count} changes are") };
+            eprintln!("cofferdam: {changes} in layer {id}, and none in the workspace");
+            eprintln!("hint: cofferdam overlay diff {id}, then cofferdam overlay apply {id} or discard {id}");
+        }
+        Err(error) => eprintln!("cofferdam: the layer {id} cannot be read: {error}"),
+    }
 }
 
 /// What a run was, for machines.

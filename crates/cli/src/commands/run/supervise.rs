@@ -5,12 +5,15 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use cofferdam_linux_sys::signals::Signals;
-use cofferdam_sandbox::launch::{News, Sandbox, Start};
+use cofferdam_sandbox::launch::{News, Prepared, Sandbox, Start};
 use cofferdam_sandbox::messages::{Ended, NotStarted};
+use cofferdam_sandbox::plan::Plan;
+use cofferdam_sandbox::report::Report;
 use cofferdam_sandbox::text::Text;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use serde::{Deserialize, Serialize};
 
+use super::outcome;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal::{self, Filtering, Heard, Raw, Relay, Side};
@@ -47,16 +50,23 @@ pub struct Rules {
     pub filtering: Filtering,
 }
 
-pub fn supervise(sandbox: &Sandbox, start: &Start<'_>, rules: &Rules) -> Result<End, Failure> {
+/// Builds the sandbox for the command, and stays with it until both are gone.
+pub fn supervise(
+    prepared: Prepared,
+    plan: &Plan,
+    start: &Start<'_>,
+    rules: Rules,
+) -> Result<(Report, End), Failure> {
     let failed = |error: io::Error| Failure::new(Exit::NotStarted, format!("the sandbox was lost: {error}"));
     let mut taken: Vec<i32> = PASSED_ON.to_vec();
     if start.terminal.is_some() {
         taken.extend(terminal::SIGNALS);
     }
     let signals = Signals::take_over(&taken).map_err(failed)?;
-    sandbox.start(COMMAND, start).map_err(failed)?;
+    let built = prepared.build_for(plan, COMMAND, start);
+    let (sandbox, report) = built.map_err(|problem| outcome::not_built(&problem))?;
     let mut watch = Watch {
-        sandbox,
+        sandbox: &sandbox,
         filtering: rules.filtering,
         terminal: None,
         deadline: rules.timeout.map(|timeout| Instant::now() + timeout),
@@ -66,7 +76,7 @@ pub fn supervise(sandbox: &Sandbox, start: &Start<'_>, rules: &Rules) -> Result<
     loop {
         if let Some(end) = watch.step(&signals).map_err(failed)? {
             watch.leave_terminal().map_err(failed)?;
-            return Ok(end);
+            return Ok((report, end));
         }
     }
 }
@@ -178,17 +188,16 @@ impl Watch<'_> {
                 relay.resize();
                 self.terminal = Some((relay, Raw::enter()?));
             }
-            News::NotStarted(why) => self.end(How::NotStarted(why))?,
-            News::Ended(ended) => self.end(How::Ended(ended))?,
+            News::NotStarted(why) => self.end(How::NotStarted(why)),
+            News::Ended(ended) => self.end(How::Ended(ended)),
             News::Gone { held } => return Ok(Some(End { how: self.how.unwrap_or(How::Lost), held })),
         }
         Ok(None)
     }
 
-    /// The first reason counts: a command that is ended by its timeout has timed out.
-    fn end(&mut self, how: How) -> io::Result<()> {
+    /// The first reason counts: a command that is ended by its timeout has timed out. The sandbox ends by itself.
+    fn end(&mut self, how: How) {
         self.how.get_or_insert(how);
         self.deadline = None;
-        self.sandbox.finish()
     }
 }

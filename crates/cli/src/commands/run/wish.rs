@@ -10,12 +10,15 @@ use cofferdam_policy::document::{self, Project, SandboxLimits};
 use cofferdam_policy::environment::{self, HostEnvironment, Origin, ProviderVariables, Trust, Wish};
 use cofferdam_policy::layers::{Layered, RunOptions};
 use cofferdam_policy::registry::Registry;
-use cofferdam_sandbox::plan::{Identity, Limits, Network, Plan};
+use cofferdam_policy::secret_paths::Bases;
+use cofferdam_sandbox::overlay::Layer;
+use cofferdam_sandbox::plan::{Identity, Isolation, Limits, Network, Plan};
 use cofferdam_sandbox::planner;
 use cofferdam_sandbox::request::{Profile, Request};
 use cofferdam_sandbox::survey::Machine;
+use cofferdam_sandbox::text::Text;
 
-use crate::args::run::{Profile as TypedProfile, SandboxOptions};
+use crate::args::run::{Isolation as TypedIsolation, Profile as TypedProfile, SandboxOptions};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::places::Places;
@@ -32,6 +35,7 @@ pub struct Wished {
     /// Time on the wall clock.
     pub timeout: Option<Duration>,
     layered: Layered,
+    places: Places,
 }
 
 impl Wished {
@@ -44,9 +48,6 @@ impl Wished {
             hide.iter().filter_map(|text| document::locate(text, beside, Some(&home))).collect()
         };
         let mut hide = hidden(&settings.config.sandbox.hide, &settings.places.config);
-        // What governs a sandbox, and the sockets of the others, are not in it, wherever they are kept.
-        let Places { config, state, runtime } = &settings.places;
-        hide.extend([config, state, runtime].map(PathBuf::clone));
         let mut layered = Layered::new(settings.config);
         if let Some(project) = project(&workspace)? {
             hide.extend(hidden(&project.hide, &workspace));
@@ -64,18 +65,38 @@ impl Wished {
             workspace,
             read: args.read.iter().map(|path| resolve(path)).collect::<Result<_, _>>()?,
             write: args.write.iter().map(|path| resolve(path)).collect::<Result<_, _>>()?,
-            // What does not exist cannot be seen either.
-            hide: hide.iter().filter_map(|path| path.canonicalize().ok()).collect(),
+            hide: hide.iter().filter_map(|path| existing(path)).collect(),
+            own: own_places(&settings.places),
+            moved: moved_places(),
             home,
+            layer: None,
             network,
+            isolation: match (args.isolation, sandbox.isolation) {
+                (Some(TypedIsolation::BestEffort), _) | (None, document::Isolation::BestEffort) => {
+                    Isolation::BestEffort
+                }
+                (Some(TypedIsolation::Required), _) | (None, document::Isolation::Required) => {
+                    Isolation::Required
+                }
+            },
             limits: limits(sandbox.limits),
         };
-        Ok(Self { request, timeout: sandbox.limits.wall, layered })
+        Ok(Self { request, timeout: sandbox.limits.wall, layered, places: settings.places })
+    }
+
+    /// Lets all writes to the workspace go to a new layer.
+    pub fn add_layer(&mut self, command: &[OsString]) -> Result<Layer, Failure> {
+        let command = Text::from(command.join(std::ffi::OsStr::new(" ")));
+        let layers = self.places.overlays();
+        let layer = Layer::create(&layers, &self.request.workspace, command).map_err(|error| {
+            Failure::new(Exit::NotStarted, format!("cannot make a layer in {}: {error}", layers.display()))
+        })?;
+        self.request.layer = Some(layer.directory().to_owned());
+        Ok(layer)
     }
 
     pub fn plan(&self) -> Result<Plan, Failure> {
-        let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
-        planner::plan(&self.request, Identity { user, group }, &Machine)
+        planner::plan(&self.request, Identity::own(), &Machine)
             .map_err(|refusal| Failure::new(Exit::NotStarted, refusal.to_string()).hint(refusal.hint()))
     }
 
@@ -145,11 +166,38 @@ fn project(workspace: &Path) -> Result<Option<Project>, Failure> {
 
 fn home() -> Result<PathBuf, Failure> {
     match std::env::var_os("HOME").filter(|home| !home.is_empty()) {
-        Some(home) => resolve(Path::new(&home)),
+        Some(home) => Ok(Path::new(&home).canonicalize().unwrap_or_else(|_| home.into())),
         None => {
             Err(Failure::new(Exit::NotStarted, "HOME is not set, so there is no telling what to keep out")
                 .hint("set HOME to your home directory"))
         }
+    }
+}
+
+/// A path to hide. One that leads nowhere is told: it may be a slip.
+fn existing(path: &Path) -> Option<PathBuf> {
+    path.canonicalize()
+        .inspect_err(|error| {
+            eprintln!("cofferdam: hide {}: {error}; nothing is hidden there", Text::from(path));
+        })
+        .ok()
+}
+
+/// Where Cofferdam keeps its own files.
+fn own_places(places: &Places) -> Vec<PathBuf> {
+    let places = [&places.config, &places.state, &places.runtime];
+    places.into_iter().map(|path| path.canonicalize().unwrap_or_else(|_| path.clone())).collect()
+}
+
+fn moved_places() -> Bases {
+    let base =
+        |variable: &str| std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+    Bases {
+        home: PathBuf::new(),
+        config: base("XDG_CONFIG_HOME"),
+        data: base("XDG_DATA_HOME"),
+        state: base("XDG_STATE_HOME"),
+        cache: base("XDG_CACHE_HOME"),
     }
 }
 

@@ -9,7 +9,7 @@ use cofferdam_linux_sys::exec::Image;
 use cofferdam_linux_sys::signals::Signals;
 use cofferdam_sandbox::channel::{self, Channel};
 use cofferdam_sandbox::launch::{News, Sandbox, Start};
-use cofferdam_sandbox::messages::Window;
+use cofferdam_sandbox::messages::{Last, Window};
 use cofferdam_sandbox::text::Text;
 use rustix::fs::{CWD, Mode, OFlags};
 
@@ -355,7 +355,8 @@ impl Keeper {
         let id = self.next_process;
         self.next_process += 1;
         let limits = self.setup.plan.limits;
-        let start = Start { image, directory: &self.left.directory, terminal, limits, descriptors };
+        let start =
+            Start { image, directory: &self.left.directory, terminal, limits, last: Last::No, descriptors };
         self.sandbox.start(id, &start).map_err(failed)?;
         self.processes.insert(id, process);
         Ok(id)
