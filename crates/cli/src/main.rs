@@ -11,6 +11,7 @@ mod output;
 mod places;
 mod secret_sources;
 mod settings;
+mod terminal;
 
 use std::process::ExitCode;
 

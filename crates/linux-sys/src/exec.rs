@@ -28,6 +28,15 @@ impl Image {
         })
     }
 
+    /// The same program name and environment rules, but variables that a program inside a sandbox has exported for
+    /// the next one in that same sandbox. Strings with a zero byte in them cannot be handed over and are refused.
+    pub fn of_session(arguments: &[Vec<u8>], variables: &[Vec<u8>]) -> io::Result<Self> {
+        let strings =
+            |strings: &[Vec<u8>]| strings.iter().map(|string| CString::new(string.as_slice())).collect();
+        let (arguments, variables): (Result<_, _>, Result<_, _>) = (strings(arguments), strings(variables));
+        Ok(Self { arguments: arguments?, variables: variables? })
+    }
+
     /// The image as bytes, for the way to the process that will start it: the number of arguments, then every
     /// string with its end.
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -53,6 +62,11 @@ impl Image {
         }
         let variables = arguments.split_off(count);
         Ok(Self { arguments, variables })
+    }
+
+    /// The environment, each variable as `NAME=VALUE`.
+    pub fn variables(&self) -> impl Iterator<Item = &CStr> {
+        self.variables.iter().map(CString::as_c_str)
     }
 
     /// The program's name: the first argument.

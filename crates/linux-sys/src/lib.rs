@@ -7,6 +7,7 @@ pub mod clone;
 pub mod descriptors;
 pub mod exec;
 pub mod hardening;
+pub mod limits;
 pub mod memory;
 pub mod mount;
 pub mod netlink;

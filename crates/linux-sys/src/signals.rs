@@ -23,13 +23,32 @@ impl Signals {
 
     /// The next signal that has arrived, if one has.
     pub fn next(&self) -> io::Result<Option<i32>> {
+        Ok(self.next_with_sender()?.map(|arrived| arrived.signal))
+    }
+
+    /// The same with the process that sent it.
+    pub fn next_with_sender(&self) -> io::Result<Option<Arrived>> {
         let mut record = [0u8; size_of::<libc::signalfd_siginfo>()];
+        let field = |record: &[u8], at: usize| {
+            i32::from_ne_bytes([record[at], record[at + 1], record[at + 2], record[at + 3]])
+        };
         match rustix::io::read(&self.0, &mut record) {
-            Ok(_) => Ok(Some(i32::from_ne_bytes([record[0], record[1], record[2], record[3]]))),
+            Ok(_) => Ok(Some(Arrived {
+                signal: field(&record, std::mem::offset_of!(libc::signalfd_siginfo, ssi_signo)),
+                sender: field(&record, std::mem::offset_of!(libc::signalfd_siginfo, ssi_pid)),
+            })),
             Err(rustix::io::Errno::AGAIN) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// A signal that has arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrived {
+    pub signal: i32,
+    /// In this process's own namespace; nought for one that is not in it, and for the kernel.
+    pub sender: i32,
 }
 
 impl AsFd for Signals {
@@ -38,7 +57,13 @@ impl AsFd for Signals {
     }
 }
 
-/// Nothing is ignored or caught any more.
+/// Nothing blocked and nothing ignored or caught: what a program expects when it starts.
+pub fn reset() -> io::Result<()> {
+    forget_handlers()?;
+    unblock()
+}
+
+/// Nothing is ignored or caught any more. A process that starts many programs does this once, for all of them.
 pub fn forget_handlers() -> io::Result<()> {
     for signal in 1..=libc::SIGRTMAX() {
         // The kernel refuses it for KILL, STOP and the two that the C library keeps; those are right already.

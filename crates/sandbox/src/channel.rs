@@ -28,6 +28,11 @@ impl Channel {
         Ok((Self(a), Self(b)))
     }
 
+    /// An end that somebody else has made: of packets, and connected.
+    pub fn from_connected(socket: OwnedFd) -> Self {
+        Self(socket)
+    }
+
     pub fn send(&self, message: &impl Serialize, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
         let body = serde_json::to_vec(message)?;
         if body.len() <= INLINE {

@@ -17,12 +17,15 @@ use crate::channel;
 use crate::messages::{NotStarted, Window};
 use crate::plan::Limits;
 use crate::stages::Confined;
+use crate::trees::Mark;
 
 #[derive(Debug)]
 pub struct Command {
     pub directory: PathBuf,
     pub terminal: Option<Window>,
     pub limits: Limits,
+    /// What all that it starts is known by.
+    pub mark: Mark,
     /// The image, then what the command will have as 0, 1, 2 and on.
     pub descriptors: Vec<OwnedFd>,
 }
@@ -96,6 +99,7 @@ fn prepare(command: &Command, terminal: Option<&Terminal>) -> io::Result<()> {
     };
     place(&streams)?;
     limit(command.limits)?;
+    command.mark.put_on_this_process()?;
     rustix::process::umask(Mode::from_raw_mode(0o022));
     signals::unblock()
 }

@@ -8,6 +8,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::plan::Limits;
 
 /// The kernel's number for the file system of version 2.
@@ -21,7 +23,7 @@ pub struct ControlGroup {
 }
 
 /// A limit of the whole sandbox that something ran into.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Exceeded {
     Memory,
     Processes,

@@ -156,6 +156,11 @@ impl Sandbox {
         self.channel.send(&ToSandbox::Connect { id, port }, &[])
     }
 
+    /// Ends a command and everything it has started, and nothing else.
+    pub fn end(&self, id: u64) -> io::Result<()> {
+        self.channel.send(&ToSandbox::End { id }, &[])
+    }
+
     /// The next news of a command, by its number.
     pub fn news(&self) -> io::Result<(u64, News)> {
         Ok(match self.channel.receive()? {

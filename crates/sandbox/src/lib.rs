@@ -3,7 +3,7 @@
 //! A [`request::Request`] and a look at the host become a [`plan::Plan`] (data); [`launch`] makes the namespaces
 //! and hands the plan to their first process, which carries it out stage by stage and then starts commands.
 
-mod channel;
+pub mod channel;
 mod command;
 mod control_group;
 pub mod diagnosis;
@@ -23,4 +23,6 @@ mod seccomp;
 mod stages;
 pub mod survey;
 mod sweep;
+pub mod terminal_filter;
 pub mod text;
+mod trees;

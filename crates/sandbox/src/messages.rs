@@ -30,6 +30,10 @@ pub enum ToSandbox {
         id: u64,
         port: u16,
     },
+    /// The command and everything it has started, wherever that has moved to.
+    End {
+        id: u64,
+    },
 }
 
 /// Whether the sandbox ends with a command.
@@ -51,7 +55,7 @@ pub struct Window {
 pub enum FromSandbox {
     Built(Report),
     NotBuilt(Problem),
-    /// With the controlling side of the terminal, if one was asked for.
+    /// With the controlling side of the terminal, for a command that has one; for others there is no such message.
     Started {
         id: u64,
     },

@@ -17,6 +17,7 @@ use crate::messages::{Ended, FromSandbox, Last, Problem, ToSandbox};
 use crate::plan::{Identity, Network};
 use crate::stages::{self, Confined};
 use crate::sweep;
+use crate::trees::Trees;
 
 const SIGCHLD: i32 = 17;
 const SIGTERM: i32 = 15;
@@ -40,14 +41,14 @@ fn serve(channel: &Channel, identity: Identity, network: Network) -> Result<(), 
         error: error.to_string(),
         errno: error.raw_os_error(),
     };
-    let begun = stages::begin(identity, network)?;
+    let begun = stages::begin(channel, identity, network)?;
     let signals = Signals::take_over(&[SIGCHLD, SIGTERM]).map_err(lost)?;
     let Some((ToSandbox::Build(plan), _)) = channel.receive::<ToSandbox>().map_err(lost)? else {
         return Ok(());
     };
     let (confined, report) = stages::confine(begun, &plan)?;
     channel.send(&FromSandbox::Built(report), &[]).map_err(lost)?;
-    let mut init = Init { channel, confined, commands: BTreeMap::new(), last: None };
+    let mut init = Init { channel, confined, commands: BTreeMap::new(), last: None, trees: Trees::new() };
     let served = init.serve(&signals).map_err(lost);
     end_all();
     // If the launcher is gone, the names tell by themselves what happened.
@@ -91,6 +92,7 @@ struct Init<'a> {
     commands: BTreeMap<i32, u64>,
     /// The command with which the sandbox ends.
     last: Option<u64>,
+    trees: Trees,
 }
 
 impl Init<'_> {
@@ -106,8 +108,9 @@ impl Init<'_> {
             };
             let [from_launcher, from_kernel] = ready.map(|ready| !ready.revents().is_empty());
             if from_kernel {
-                while let Some(signal) = signals.next()? {
-                    if signal == SIGTERM {
+                while let Some(arrived) = signals.next_with_sender()? {
+                    // From a process inside it is no reason to end the others.
+                    if arrived.signal == SIGTERM && arrived.sender == 0 {
                         return Ok(());
                     }
                 }
@@ -133,15 +136,19 @@ impl Init<'_> {
             // A second tree cannot be built any more; the rights are gone.
             ToSandbox::Build(_) => Ok(Then::GoOn),
             ToSandbox::Start { id, directory, terminal, limits, last } => {
-                let command = command::Command { directory: directory.into(), terminal, limits, descriptors };
+                let mark = self.trees.begin(id);
+                let command =
+                    command::Command { directory: directory.into(), terminal, limits, mark, descriptors };
                 match command::start(&self.confined, command) {
                     Ok(started) => {
                         self.commands.insert(started.pid, id);
                         if last == Last::Yes {
                             self.last = Some(id);
                         }
-                        let terminal: Vec<_> = started.terminal.iter().map(AsFd::as_fd).collect();
-                        self.channel.send(&FromSandbox::Started { id }, &terminal)?;
+                        // Without a terminal the end is news enough; this would only wake the launcher.
+                        if let Some(terminal) = started.terminal {
+                            self.channel.send(&FromSandbox::Started { id }, &[terminal.as_fd()])?;
+                        }
                         Ok(Then::GoOn)
                     }
                     Err(why) => {
@@ -158,6 +165,10 @@ impl Init<'_> {
                 let socket = connect(port).ok();
                 let socket: Vec<_> = socket.iter().map(AsFd::as_fd).collect();
                 self.channel.send(&FromSandbox::Connected { id }, &socket)?;
+                Ok(Then::GoOn)
+            }
+            ToSandbox::End { id } => {
+                self.trees.end(id);
                 Ok(Then::GoOn)
             }
         }

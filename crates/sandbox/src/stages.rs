@@ -4,10 +4,14 @@
 
 use std::fs;
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 
-use cofferdam_linux_sys::{hardening, network_namespace, privileges, seccomp as filter, signals};
+use cofferdam_linux_sys::{
+    descriptors, hardening, network_namespace, privileges, seccomp as filter, signals,
+};
 use rustix::process::{DumpableBehavior, Signal};
 
+use crate::channel::Channel;
 use crate::landlock::{self, Enforcement};
 use crate::messages::Problem;
 use crate::plan::{Identity, Isolation, Network, Plan};
@@ -30,20 +34,22 @@ pub struct Begun {
 }
 
 /// Leaves the launcher behind and makes everything that does not depend on the plan.
-pub fn begin(identity: Identity, network: Network) -> Result<Begun, Problem> {
+pub fn begin(channel: &Channel, identity: Identity, network: Network) -> Result<Begun, Problem> {
     let mut report = Report::default();
 
     // From here on this process dies with the launcher, however that ends.
     step("the end with the launcher", rustix::process::set_parent_process_death_signal(Some(Signal::KILL)))?;
+    // From here on nobody finds the launcher's variables in the memory of this copy.
+    step("forgetting the environment", privileges::forget_environment())?;
+    // From here on the standard streams of the launcher are not held open by this process.
+    step("leaving the standard streams", leave_standard_streams())?;
+    // From here on nothing that the launcher had open, or was started with, is held by this process.
+    step("leaving the descriptors", descriptors::keep_only(channel.as_fd()))?;
     // The network is made beside all that follows, because that takes about as long.
     let own_network = match network {
         Network::None => Some(step("a network of its own", network_namespace::begin())?),
         Network::Host => None,
     };
-    // From here on nobody finds the launcher's variables in the memory of this copy.
-    step("forgetting the environment", privileges::forget_environment())?;
-    // From here on the standard streams of the launcher are not held open by this process.
-    step("leaving the standard streams", leave_standard_streams())?;
     // From here on nothing that the launcher ignored or caught is ignored or caught by a command.
     step("forgetting signal handlers", signals::forget_handlers())?;
 

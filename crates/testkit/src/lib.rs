@@ -5,8 +5,10 @@ mod attack;
 mod cofferdam;
 mod home;
 mod probe;
+pub mod processes;
 mod scene;
 mod snapshot;
+mod terminal;
 #[cfg(feature = "upstream")]
 pub mod upstream;
 
@@ -16,3 +18,4 @@ pub use home::Home;
 pub use probe::{CANARY, Probed, probe_binary};
 pub use scene::{Scene, Who};
 pub use snapshot::assert_snapshot;
+pub use terminal::OnTerminal;

@@ -12,6 +12,7 @@ mod providers;
 mod read_guard;
 pub mod run;
 mod secrets;
+pub mod session;
 
 use clap::{Parser, Subcommand};
 
@@ -49,6 +50,7 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Run(Box<run::Run>),
+    Session(session::SessionArgs),
     Overlay(overlay::OverlayArgs),
     Doctor(doctor::DoctorArgs),
     Env(EnvArgs),

@@ -17,10 +17,54 @@ Examples:
   cofferdam run --overlay -- ./try-something    the workspace stays as it is
   cofferdam run --publish 8000 -- python3 -m http.server 8000
   cofferdam run --dry-run -- true            print the plan and start nothing
+  cofferdam run -- bash                      a shell, with a terminal of its own
 
 Exit status: the command's own; 128+n if signal n ended it; 124 timeout; 125 the sandbox could not be
 made; 126 not executable; 127 not found; 77 refused by policy.")]
 pub struct Run {
+    #[command(flatten)]
+    pub sandbox: SandboxOptions,
+
+    /// Give the command a terminal [default: if standard input, output and error are one]
+    #[arg(short = 't', long, overrides_with = "no_tty")]
+    pub tty: bool,
+
+    /// Give the command no terminal
+    #[arg(long)]
+    pub no_tty: bool,
+
+    /// Let the command write to your terminal whatever it likes: it can write your clipboard and type for you
+    #[arg(long)]
+    pub danger_raw_terminal: bool,
+
+    /// Make a port of the sandbox reachable on this machine's loopback
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), conflicts_with = "danger_host_network")]
+    pub publish: Vec<u16>,
+
+    /// Keep the workspace as it is: writes go to a layer (see `cofferdam overlay --help`)
+    #[arg(long)]
+    pub overlay: bool,
+
+    /// Write what was enforced and how it ended to a file, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+
+    /// Print the plan and start nothing
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// With --dry-run: print the plan as JSON
+    #[arg(long, requires = "dry_run")]
+    pub json: bool,
+
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+}
+
+/// What a sandbox is to be, whatever runs in it
+#[derive(Debug, Args)]
+pub struct SandboxOptions {
     /// How much of the host the command sees [default: the configured one, or workspace]
     #[arg(long, value_enum)]
     pub profile: Option<Profile>,
@@ -57,10 +101,6 @@ pub struct Run {
     #[arg(long, value_enum)]
     pub isolation: Option<Isolation>,
 
-    /// Make a port of the sandbox reachable on this machine's loopback
-    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), conflicts_with = "danger_host_network")]
-    pub publish: Vec<u16>,
-
     /// End the command, and all it started, after this long
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     pub timeout: Option<Duration>,
@@ -77,29 +117,9 @@ pub struct Run {
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     pub cpu: Option<Duration>,
 
-    /// Keep the workspace as it is: writes go to a layer (see `cofferdam overlay --help`)
-    #[arg(long)]
-    pub overlay: bool,
-
     /// The largest file that the command may write
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub file_size: Option<u64>,
-
-    /// Write what was enforced and how it ended to a file, as JSON
-    #[arg(long, value_name = "FILE")]
-    pub report: Option<PathBuf>,
-
-    /// Print the plan and start nothing
-    #[arg(long)]
-    pub dry_run: bool,
-
-    /// With --dry-run: print the plan as JSON
-    #[arg(long, requires = "dry_run")]
-    pub json: bool,
-
-    /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "CMD")]
-    pub command: Vec<OsString>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

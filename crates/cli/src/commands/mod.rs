@@ -11,6 +11,7 @@ mod providers;
 mod read_guard;
 mod run;
 mod secrets;
+mod session;
 
 use crate::args::{Args, Command};
 use crate::exit::Exit;
@@ -19,6 +20,7 @@ use crate::failure::Failure;
 pub fn run(args: Args) -> Result<Exit, Failure> {
     match args.command {
         Command::Run(args) => run::run(&args),
+        Command::Session(args) => session::run(&args.command),
         Command::Overlay(args) => overlay::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Env(args) => env::run(&args),

@@ -1,9 +1,9 @@
 //! `cofferdam run`: one command in a sandbox, from the wish to the exit status.
 
-mod outcome;
+pub mod outcome;
 mod publish;
-mod supervise;
-mod wish;
+pub mod supervise;
+pub mod wish;
 
 use std::io;
 use std::os::fd::AsFd;
@@ -12,33 +12,26 @@ use cofferdam_sandbox::launch::{self, Start};
 use cofferdam_sandbox::messages::Last;
 use cofferdam_sandbox::plan::Network;
 
-use crate::args::run::{Network as TypedNetwork, Run};
+use crate::args::run::{Network as TypedNetwork, Run, SandboxOptions};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use crate::terminal::{self, Filtering};
 use publish::Published;
-use supervise::Wait;
+use supervise::Rules;
 use wish::Wished;
 
 pub fn run(args: &Run) -> Result<Exit, Failure> {
-    let network = match args.network {
-        _ if args.danger_host_network => Network::Host,
-        TypedNetwork::None => Network::None,
-    };
+    let network = network(&args.sandbox);
     if args.dry_run {
-        let plan = Wished::read(args, network)?.plan()?;
+        let plan = Wished::read(&args.sandbox, network)?.plan()?;
         let printed = if args.json { output::json(&plan.whole()) } else { output::text(&plan.to_string()) };
         return printed.map(|()| Exit::Success);
-    }
-    if network == Network::Host {
-        eprintln!(
-            "cofferdam: the command has the host's network: it reaches every host and every local service"
-        );
     }
     // First of all, before anything is read: the sandbox begins as a copy of this process.
     let prepared = launch::prepare(network).map_err(|error| outcome::no_namespaces(&error))?;
     let published = Published::listen(&args.publish)?;
-    let mut wished = Wished::read(args, network)?;
+    let mut wished = Wished::read(&args.sandbox, network)?;
     let layer = if args.overlay { Some(wished.add_layer(&args.command)?) } else { None };
     let plan = wished.plan()?;
     if plan.looked.unfinished {
@@ -47,17 +40,22 @@ pub fn run(args: &Run) -> Result<Exit, Failure> {
             plan.looked.names
         );
     }
-    let image = wished.image(&args.env, &args.command)?;
+    let image = wished.image(&args.sandbox.env, &args.command)?;
     let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
+    let streams = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
+    let interactive = args.tty || !args.no_tty && terminal::is_interactive();
     let start = Start {
         image: &image,
         directory: &wished.request.workspace,
-        terminal: None,
+        terminal: interactive.then(terminal::window),
         limits: plan.limits,
         last: Last::Yes,
-        descriptors: &[stdin.as_fd(), stdout.as_fd(), stderr.as_fd()],
+        // The person's own terminal is never handed in.
+        descriptors: if interactive { &[] } else { &streams },
     };
-    let ended = supervise::supervise(prepared, &plan, &start, Wait { timeout: wished.timeout, published });
+    let filtering = if args.danger_raw_terminal { Filtering::Off } else { Filtering::On };
+    let rules = Rules { timeout: wished.timeout, filtering, published };
+    let ended = supervise::supervise(prepared, &plan, &start, rules);
     if let Some(layer) = layer {
         outcome::tell_layer(layer);
     }
@@ -72,4 +70,17 @@ pub fn run(args: &Run) -> Result<Exit, Failure> {
         outcome::write_report(path, &report, &end)?;
     }
     outcome::exit(&end, &args.command)
+}
+
+/// The network that was asked for; the dangerous one with a word about what it gives up.
+pub fn network(options: &SandboxOptions) -> Network {
+    if options.danger_host_network {
+        eprintln!(
+            "cofferdam: the command has the host's network: it reaches every host and every local service"
+        );
+        return Network::Host;
+    }
+    match options.network {
+        TypedNetwork::None => Network::None,
+    }
 }

@@ -131,7 +131,7 @@ pub fn exit(end: &End, command: &[OsString]) -> Result<Exit, Failure> {
     }
 }
 
-fn status(how: How) -> u8 {
+pub fn status(how: How) -> u8 {
     let status = match how {
         How::Ended(Ended::Exited(code)) | How::Exceeded(_, Ended::Exited(code)) => code,
         How::Ended(Ended::Killed(signal)) | How::Exceeded(_, Ended::Killed(signal)) => 128 + signal,

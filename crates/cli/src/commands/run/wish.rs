@@ -18,7 +18,7 @@ use cofferdam_sandbox::request::{Profile, Request};
 use cofferdam_sandbox::survey::Machine;
 use cofferdam_sandbox::text::Text;
 
-use crate::args::run::{Isolation as TypedIsolation, Profile as TypedProfile, Run};
+use crate::args::run::{Isolation as TypedIsolation, Profile as TypedProfile, SandboxOptions};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::places::Places;
@@ -40,7 +40,7 @@ pub struct Wished {
 
 impl Wished {
     /// Reads the configuration, lets the project narrow it, and puts what was typed on top.
-    pub fn read(args: &Run, network: Network) -> Result<Self, Failure> {
+    pub fn read(args: &SandboxOptions, network: Network) -> Result<Self, Failure> {
         let settings = Settings::load()?;
         let workspace = resolve(args.workspace.as_deref().unwrap_or(Path::new(".")))?;
         let home = home()?;
@@ -123,7 +123,7 @@ impl Wished {
     }
 }
 
-fn typed(args: &Run) -> RunOptions {
+fn typed(args: &SandboxOptions) -> RunOptions {
     RunOptions {
         allow: Vec::new(),
         profile: args.profile.map(|profile| match profile {
