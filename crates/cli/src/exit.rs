@@ -5,28 +5,41 @@
 
 use std::process::ExitCode;
 
-/// How the program ends when it does not end with the status of a command that it ran.
+/// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 pub enum Exit {
     /// It did what was asked.
-    Success = 0,
+    Success,
     /// It looked, and what it found is not good: a check failed, a record does not verify.
-    Found = 1,
+    Found,
     /// Somebody has to be asked first. To an agent that called a hook: it is blocked.
-    Ask = 2,
+    Ask,
     /// A guard says no.
-    Denied = 3,
+    Denied,
     /// What was typed is wrong.
-    Usage = 64,
+    Usage,
     /// Something outside the program failed: a file, a source, the kernel.
-    Unavailable = 69,
+    Unavailable,
     /// A configuration file is wrong.
-    Config = 78,
+    Config,
+    /// No sandbox, so no command.
+    NotStarted,
+    /// The status of the command that was run.
+    Command(u8),
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        ExitCode::from(exit as u8)
+        ExitCode::from(match exit {
+            Exit::Success => 0,
+            Exit::Found => 1,
+            Exit::Ask => 2,
+            Exit::Denied => 3,
+            Exit::Usage => 64,
+            Exit::Unavailable => 69,
+            Exit::Config => 78,
+            Exit::NotStarted => 125,
+            Exit::Command(status) => status,
+        })
     }
 }

@@ -12,6 +12,7 @@ mod output;
 mod places;
 mod secret_sources;
 mod settings;
+mod terminal;
 
 use std::process::ExitCode;
 

@@ -53,6 +53,11 @@ impl Places {
         self.config.join("config.toml")
     }
 
+    /// What commands wrote with `run --overlay`.
+    pub fn overlays(&self) -> PathBuf {
+        self.state.join("overlays")
+    }
+
     pub fn audit(&self) -> PathBuf {
         self.state.join("audit")
     }

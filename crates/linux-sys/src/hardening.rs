@@ -17,7 +17,7 @@ use rustix::process::{
 pub struct Hardening {
     /// No tracing and no reading of memory or environment by other processes of the same user.
     pub unobservable: bool,
-    /// The size of a core dump is limited to nothing.
+    /// The size of a core dump is limited to less than one can have.
     pub no_core_dump: bool,
 }
 
@@ -25,9 +25,20 @@ impl Hardening {
     pub fn read() -> Self {
         Self {
             unobservable: dumpable_behavior().is_ok_and(|now| now == DumpableBehavior::NotDumpable),
-            no_core_dump: getrlimit(Resource::Core).maximum == Some(0),
+            no_core_dump: getrlimit(Resource::Core).maximum.is_some_and(|most| most <= NO_CORE),
         }
     }
+}
+
+/// The limit that lets nothing be dumped. Zero keeps a file from being written, but not a program of the host from
+/// being started and fed with the memory (`core_pattern` with a pipe); for one byte, the kernel does neither.
+pub const NO_CORE: u64 = 1;
+
+/// Makes sure that neither this process nor what it starts leaves a core dump. A limit that is lower already
+/// cannot be raised and stays.
+pub fn no_core_dumps() -> io::Result<()> {
+    let most = getrlimit(Resource::Core).maximum.map_or(NO_CORE, |most| most.min(NO_CORE));
+    Ok(setrlimit(Resource::Core, Rlimit { current: Some(most), maximum: Some(most) })?)
 }
 
 /// Applies everything to this process and tells what holds. Called once, first thing in `main`. A step that
@@ -35,7 +46,7 @@ impl Hardening {
 pub fn apply() -> Hardening {
     // Each result is read back below.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
-    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    let _ = no_core_dumps();
     let _ = collect_children();
     Hardening::read()
 }

@@ -3,10 +3,21 @@
 //! This is the only crate of the project that may contain unsafe code.
 
 pub mod child;
+pub mod clone;
+pub mod descriptors;
+pub mod exec;
 pub mod hardening;
+pub mod limits;
 pub mod memory;
+pub mod mount;
+pub mod netlink;
+pub mod network_namespace;
 pub mod own_environment;
 pub mod private;
+pub mod privileges;
 #[cfg(feature = "probe")]
 pub mod probe;
 pub mod read_guard;
+pub mod seccomp;
+pub mod signals;
+pub mod threads;

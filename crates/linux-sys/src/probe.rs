@@ -1,7 +1,15 @@
 //! System calls that an attack makes and honest code never does, for the probe that tries a sandbox from
 //! inside. None of them can hurt the process that makes it: pointers are null, or to memory of our own.
 
+mod calls;
+mod foreign_entry;
+mod ipc;
+
 use std::io;
+
+pub use calls::{Group, KERNEL_CALLS, KernelCall, PROCESS_CALLS, ProcessCall};
+pub use foreign_entry::{old_entry, x32_entry};
+pub use ipc::{MessageQueue, SharedMemory, keyring_round_trip};
 
 /// Takes hold of another process as a debugger and lets go of it at once.
 pub fn ptrace_seize(pid: i32) -> io::Result<()> {
@@ -22,6 +30,26 @@ pub fn process_vm_read(pid: i32, address: usize, buffer: &mut [u8]) -> io::Resul
     // address in the other process, checked by the kernel.
     let read = unsafe { libc::process_vm_readv(pid, &raw const local, 1, &raw const remote, 1, 0) };
     usize::try_from(read).map_err(|_| io::Error::last_os_error())
+}
+
+/// Writes one byte of another process's memory back to where it is.
+pub fn process_vm_write(pid: i32, address: usize, buffer: &[u8]) -> io::Result<usize> {
+    let local = libc::iovec { iov_base: buffer.as_ptr().cast_mut().cast(), iov_len: buffer.len() };
+    let remote = libc::iovec { iov_base: std::ptr::without_provenance_mut(address), iov_len: buffer.len() };
+    #[expect(unsafe_code, reason = "there is no safe process_vm_writev")]
+    // SAFETY: `local` describes `buffer`, which is only read; `remote` is an address in the other process, checked
+    // by the kernel.
+    let written = unsafe { libc::process_vm_writev(pid, &raw const local, 1, &raw const remote, 1, 0) };
+    usize::try_from(written).map_err(|_| io::Error::last_os_error())
+}
+
+/// Makes a terminal request with a null argument; the whole 64 bits of the number reach the kernel.
+pub fn terminal_request(descriptor: std::os::fd::BorrowedFd<'_>, request: u64) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+    #[expect(unsafe_code, reason = "there is no safe ioctl of any number")]
+    // SAFETY: the argument is null, so nothing of ours is read or written; what the request does, it does to the
+    // terminal behind the descriptor.
+    done(unsafe { libc::syscall(libc::SYS_ioctl, descriptor.as_raw_fd(), request, 0usize) })
 }
 
 /// Moves this thread into a user namespace of its own.
@@ -59,58 +87,6 @@ fn vsock() -> io::Result<std::os::fd::OwnedFd> {
     #[expect(unsafe_code, reason = "a raw descriptor becomes an owned one")]
     // SAFETY: the descriptor was made just now, is valid, and nobody else has it.
     Ok(unsafe { std::os::fd::OwnedFd::from_raw_fd(socket) })
-}
-
-/// A call that a sandbox has no use for. Made with zeros for arguments, each either fails or does nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KernelCall {
-    AddKey,
-    Bpf,
-    InitModule,
-    IoUringSetup,
-    Keyctl,
-    OpenByHandleAt,
-    PerfEventOpen,
-    Syslog,
-    Userfaultfd,
-}
-
-impl KernelCall {
-    pub const ALL: [Self; 9] = [
-        Self::AddKey,
-        Self::Bpf,
-        Self::InitModule,
-        Self::IoUringSetup,
-        Self::Keyctl,
-        Self::OpenByHandleAt,
-        Self::PerfEventOpen,
-        Self::Syslog,
-        Self::Userfaultfd,
-    ];
-
-    fn number(self) -> libc::c_long {
-        match self {
-            Self::AddKey => libc::SYS_add_key,
-            Self::Bpf => libc::SYS_bpf,
-            Self::InitModule => libc::SYS_init_module,
-            Self::IoUringSetup => libc::SYS_io_uring_setup,
-            Self::Keyctl => libc::SYS_keyctl,
-            Self::OpenByHandleAt => libc::SYS_open_by_handle_at,
-            Self::PerfEventOpen => libc::SYS_perf_event_open,
-            Self::Syslog => libc::SYS_syslog,
-            Self::Userfaultfd => libc::SYS_userfaultfd,
-        }
-    }
-
-    /// Makes the call. `EFAULT` and `EINVAL` mean that it was reached; `EPERM` and `ENOSYS` that it was not.
-    pub fn make(self) -> io::Result<()> {
-        const ZERO: libc::c_long = 0;
-        #[expect(unsafe_code, reason = "calls without a wrapper")]
-        // SAFETY: every pointer is null and every length zero, so no memory of ours is read or written, and the
-        // list holds no call that changes something when all its arguments are zero.
-        let made = unsafe { libc::syscall(self.number(), ZERO, ZERO, ZERO, ZERO, ZERO, ZERO) };
-        done(made)
-    }
 }
 
 fn done(result: libc::c_long) -> io::Result<()> {

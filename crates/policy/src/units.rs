@@ -88,6 +88,8 @@ fn split(text: &str) -> Result<(u64, &str), UnitError> {
     Ok((number, text[end..].trim_start()))
 }
 
+impl std::error::Error for UnitError {}
+
 #[cfg(test)]
 mod tests {
     use super::*;

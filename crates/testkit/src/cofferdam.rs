@@ -70,6 +70,11 @@ impl Cofferdam {
         self.command.spawn().expect("the built binary starts")
     }
 
+    /// Starts the program on a terminal of its own.
+    pub fn on_terminal(self) -> crate::OnTerminal {
+        crate::OnTerminal::start(&self.command)
+    }
+
     /// Runs the program to its end.
     pub fn run(mut self) -> Outcome {
         let input = std::mem::take(&mut self.input);

@@ -20,6 +20,15 @@ impl Home {
         Self { directory }
     }
 
+    /// A home outside of `/tmp`, where a sandbox has a directory of its own.
+    pub fn outside_tmp() -> Self {
+        let directory = tempfile::Builder::new()
+            .prefix("cofferdam-test-")
+            .tempdir_in("/var/tmp")
+            .expect("a directory in /var/tmp");
+        Self { directory }
+    }
+
     pub fn path(&self) -> &Path {
         self.directory.path()
     }

@@ -1,14 +1,21 @@
 //! What the black-box tests stand on: a throw-away home, the built binary, snapshots of what a person sees,
 //! the probe, and (feature `upstream`) a real TLS server that records what it got.
 
+mod attack;
 mod cofferdam;
 mod home;
 mod probe;
+pub mod processes;
+mod scene;
 mod snapshot;
+mod terminal;
 #[cfg(feature = "upstream")]
 pub mod upstream;
 
+pub use attack::{Attack, Closes, Outside, assert_closed};
 pub use cofferdam::{Cofferdam, Outcome};
 pub use home::Home;
 pub use probe::{CANARY, Probed, probe_binary};
+pub use scene::{Scene, Who};
 pub use snapshot::assert_snapshot;
+pub use terminal::OnTerminal;

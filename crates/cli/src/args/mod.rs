@@ -4,13 +4,17 @@ pub mod approvals;
 pub mod audit;
 mod completions;
 mod config;
+pub mod doctor;
 mod env;
 pub mod hook;
 mod man;
 mod mistake;
+pub mod overlay;
 mod providers;
 mod read_guard;
+pub mod run;
 mod secrets;
+pub mod session;
 
 use clap::{Parser, Subcommand};
 
@@ -34,6 +38,7 @@ pub use secrets::{SecretsArgs, SecretsCheckArgs, SecretsCommand, SecretsListArgs
     color = clap::ColorChoice::Auto,
     after_help = "\
 Examples:
+  cofferdam run -- make test         a command in a sandbox
   cofferdam env show                 what a child would get of your environment
   cofferdam secrets check            whether every credential can be loaded
   cofferdam config check             every mistake in your configuration
@@ -46,6 +51,10 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    Run(Box<run::Run>),
+    Session(session::SessionArgs),
+    Overlay(overlay::OverlayArgs),
+    Doctor(doctor::DoctorArgs),
     /// The gate: what a command would do, and whether somebody has to be asked
     Approvals(approvals::Approvals),
     Hook(hook::HookArgs),

@@ -4,12 +4,16 @@ mod approvals;
 mod audit;
 mod completions;
 mod config;
+mod doctor;
 mod env;
 mod hook;
 mod man;
+mod overlay;
 mod providers;
 mod read_guard;
+mod run;
 mod secrets;
+mod session;
 
 use crate::args::{Args, Command};
 use crate::exit::Exit;
@@ -17,6 +21,10 @@ use crate::failure::Failure;
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     match args.command {
+        Command::Run(args) => run::run(&args),
+        Command::Session(args) => session::run(&args.command),
+        Command::Overlay(args) => overlay::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Approvals(args) => approvals::run(args),
         Command::Hook(args) => Ok(hook::run(&args)),
         Command::Env(args) => env::run(&args),

@@ -209,6 +209,7 @@ pub const NAMES: &[NameSecret] = &[
     name(".dockercfg", RegistryCredentials),
     name(".htpasswd", DatabasePassword),
     name("application_default_credentials.json", CloudCredentials),
+    name("credentials.json", CloudCredentials),
     name("client_secret*.json", CloudCredentials),
     name("*service-account*.json", CloudCredentials),
     name("*service_account*.json", CloudCredentials),

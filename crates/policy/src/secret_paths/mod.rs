@@ -173,6 +173,11 @@ pub fn kind_of_path(path: &Path) -> Option<SecretKind> {
         .or_else(|| components.last().and_then(|name| kind_of_name(name)))
 }
 
+/// Whether a name fits a pattern of [`NAMES`].
+pub fn fits(pattern: &str, name: &OsStr) -> bool {
+    matches(pattern, &name.to_string_lossy())
+}
+
 /// What a file of this name holds, where the name alone is enough.
 pub fn kind_of_name(name: &OsStr) -> Option<SecretKind> {
     let name = name.to_string_lossy();

@@ -4,14 +4,20 @@ use std::fs;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixStream};
 
-use crate::probe::{Mistake, Outcome, Probe, Words};
+use cofferdam_linux_sys::probe::{MessageQueue, SharedMemory};
+
+use crate::probe::{Mistake, Outcome, Probe, Words, holds_canary};
 
 pub const PROBES: &[Probe] = &[
     Probe { name: "inherited-descriptors", threat: 21, takes: "", attack: inherited },
     Probe { name: "inherited-directories", threat: 22, takes: "", attack: directories },
+    Probe { name: "reopen-stdin", threat: 23, takes: "", attack: reopen_stdin },
     Probe { name: "abstract-socket", threat: 24, takes: "NAME", attack: abstract_socket },
     Probe { name: "unix-socket", threat: 25, takes: "PATH", attack: unix_socket },
     Probe { name: "unix-datagram", threat: 26, takes: "PATH", attack: unix_datagram },
+    Probe { name: "shared-memory", threat: 29, takes: "KEY", attack: shared_memory },
+    Probe { name: "message-queue", threat: 30, takes: "NAME", attack: message_queue },
+    Probe { name: "desktop-variables", threat: 33, takes: "", attack: desktop_variables },
 ];
 
 /// Every open descriptor above the standard ones. The one that the list itself was read through is closed
@@ -57,4 +63,42 @@ fn unix_datagram(words: &mut Words) -> Result<Outcome, Mistake> {
     let path = words.text("a path")?;
     let sent = UnixDatagram::unbound().and_then(|socket| socket.send_to(b"probe", path));
     Ok(Outcome::of(sent, |sent| format!("{sent} bytes sent")))
+}
+
+/// Opens what was handed in for reading again, for reading and writing.
+fn reopen_stdin(_: &mut Words) -> Result<Outcome, Mistake> {
+    let opened = fs::OpenOptions::new().read(true).write(true).open("/proc/self/fd/0");
+    Ok(Outcome::of(opened, |_| "opened for writing".to_owned()))
+}
+
+fn shared_memory(words: &mut Words) -> Result<Outcome, Mistake> {
+    Ok(match SharedMemory::read(words.parsed("key")?) {
+        Ok(contents) if holds_canary(&contents) => Outcome::Open("a canary in it".to_owned()),
+        Ok(_) => Outcome::Closed("nothing in it".to_owned()),
+        Err(error) => Outcome::Closed(error.to_string()),
+    })
+}
+
+fn message_queue(words: &mut Words) -> Result<Outcome, Mistake> {
+    Ok(Outcome::of(MessageQueue::find(&words.text("a name")?), |()| "opened".to_owned()))
+}
+
+/// What leads to the agents, the bus and the screen of the person.
+fn desktop_variables(_: &mut Words) -> Result<Outcome, Mistake> {
+    const NAMES: &[&str] = &[
+        "DBUS_SESSION_BUS_ADDRESS",
+        "DISPLAY",
+        "DOCKER_HOST",
+        "GPG_AGENT_INFO",
+        "PIPEWIRE_RUNTIME_DIR",
+        "SSH_AGENT_PID",
+        "SSH_AUTH_SOCK",
+        "TMUX",
+        "WAYLAND_DISPLAY",
+        "XAUTHORITY",
+        "XDG_RUNTIME_DIR",
+    ];
+    let set: Vec<String> =
+        NAMES.iter().filter(|name| std::env::var_os(name).is_some()).map(|name| (*name).to_owned()).collect();
+    Ok(Outcome::found(&set, "none is set"))
 }

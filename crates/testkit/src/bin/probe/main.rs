@@ -18,6 +18,8 @@ mod namespaces;
 mod network;
 mod probe;
 mod processes;
+mod resources;
+mod terminal;
 mod writes;
 
 use std::process::ExitCode;
@@ -33,6 +35,8 @@ const SECTIONS: &[&[Probe]] = &[
     namespaces::PROBES,
     kernel::PROBES,
     network::PROBES,
+    terminal::PROBES,
+    resources::PROBES,
 ];
 
 fn main() -> ExitCode {

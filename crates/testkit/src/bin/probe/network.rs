@@ -14,6 +14,7 @@ pub const PROBES: &[Probe] = &[
     Probe { name: "udp", threat: 94, takes: "ADDRESS:PORT", attack: udp },
     Probe { name: "raw-socket", threat: 94, takes: "", attack: raw_socket },
     Probe { name: "vsock", threat: 98, takes: "CONTEXT PORT", attack: vsock },
+    Probe { name: "change-network", threat: 101, takes: "", attack: change_network },
 ];
 
 /// How long an answer may take before the door counts as closed.
@@ -60,4 +61,9 @@ fn raw_socket(_: &mut Words) -> Result<Outcome, Mistake> {
 fn vsock(words: &mut Words) -> Result<Outcome, Mistake> {
     let (context, port) = (words.parsed("context")?, words.parsed("port")?);
     Ok(Outcome::of(connect_vsock(context, port), |()| "connected".to_owned()))
+}
+
+/// The gentlest change there is: the loopback, which is up already, is set up.
+fn change_network(_: &mut Words) -> Result<Outcome, Mistake> {
+    Ok(Outcome::of(cofferdam_linux_sys::netlink::loopback_up(), |()| "changed".to_owned()))
 }

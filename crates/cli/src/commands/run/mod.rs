@@ -1,0 +1,86 @@
+//! `cofferdam run`: one command in a sandbox, from the wish to the exit status.
+
+pub mod outcome;
+mod publish;
+pub mod supervise;
+pub mod wish;
+
+use std::io;
+use std::os::fd::AsFd;
+
+use cofferdam_sandbox::launch::{self, Start};
+use cofferdam_sandbox::messages::Last;
+use cofferdam_sandbox::plan::Network;
+
+use crate::args::run::{Network as TypedNetwork, Run, SandboxOptions};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+use crate::terminal::{self, Filtering};
+use publish::Published;
+use supervise::Rules;
+use wish::Wished;
+
+pub fn run(args: &Run) -> Result<Exit, Failure> {
+    let network = network(&args.sandbox);
+    if args.dry_run {
+        let plan = Wished::read(&args.sandbox, network)?.plan()?;
+        let printed = if args.json { output::json(&plan.whole()) } else { output::text(&plan.to_string()) };
+        return printed.map(|()| Exit::Success);
+    }
+    // First of all, before anything is read: the sandbox begins as a copy of this process.
+    let prepared = launch::prepare(network).map_err(|error| outcome::no_namespaces(&error))?;
+    let published = Published::listen(&args.publish)?;
+    let mut wished = Wished::read(&args.sandbox, network)?;
+    let layer = if args.overlay { Some(wished.add_layer(&args.command)?) } else { None };
+    let plan = wished.plan()?;
+    if plan.looked.unfinished {
+        eprintln!(
+            "cofferdam: {} names were looked through for secrets, and there are more; name others with --hide",
+            plan.looked.names
+        );
+    }
+    let image = wished.image(&args.sandbox.env, &args.command)?;
+    let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
+    let streams = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
+    let interactive = args.tty || !args.no_tty && terminal::is_interactive();
+    let start = Start {
+        image: &image,
+        directory: &wished.request.workspace,
+        terminal: interactive.then(terminal::window),
+        limits: plan.limits,
+        last: Last::Yes,
+        // The person's own terminal is never handed in.
+        descriptors: if interactive { &[] } else { &streams },
+    };
+    let filtering = if args.danger_raw_terminal { Filtering::Off } else { Filtering::On };
+    let rules = Rules { timeout: wished.timeout, filtering, published };
+    let ended = supervise::supervise(prepared, &plan, &start, rules);
+    if let Some(layer) = layer {
+        outcome::tell_layer(layer);
+    }
+    let (report, end) = ended?;
+    if network != Network::Host {
+        outcome::tell_missing(&report);
+    }
+    for held in &end.held {
+        eprintln!("cofferdam: the command made a file that your own tools would run; it is now {held}");
+    }
+    if let Some(path) = &args.report {
+        outcome::write_report(path, &report, &end)?;
+    }
+    outcome::exit(&end, &args.command)
+}
+
+/// The network that was asked for; the dangerous one with a word about what it gives up.
+pub fn network(options: &SandboxOptions) -> Network {
+    if options.danger_host_network {
+        eprintln!(
+            "cofferdam: the command has the host's network: it reaches every host and every local service"
+        );
+        return Network::Host;
+    }
+    match options.network {
+        TypedNetwork::None => Network::None,
+    }
+}

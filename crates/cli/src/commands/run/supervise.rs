@@ -1,0 +1,223 @@
+//! Waiting for a command: signals go in, time runs out, the end comes back.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use cofferdam_linux_sys::signals::Signals;
+use cofferdam_sandbox::launch::{Exceeded, News, Prepared, Sandbox, Start};
+use cofferdam_sandbox::messages::{Ended, NotStarted};
+use cofferdam_sandbox::plan::Plan;
+use cofferdam_sandbox::report::Report;
+use cofferdam_sandbox::text::Text;
+use rustix::event::{PollFd, PollFlags, Timespec};
+use serde::{Deserialize, Serialize};
+
+use super::outcome;
+use super::publish::Published;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::terminal::{self, Filtering, Heard, Raw, Relay, Side};
+
+const COMMAND: u64 = 1;
+/// Signals that people and programs send to a launcher and mean for what it has launched.
+pub const PASSED_ON: [i32; 6] = [1, 2, 3, 10, 12, 15];
+pub const TERM: i32 = 15;
+pub const HANG_UP: i32 = 1;
+/// From the request to end until the end of all patience.
+pub const GRACE: Duration = Duration::from_secs(2);
+
+/// How a command ended, and what is to be told of it.
+#[derive(Debug)]
+pub struct End {
+    pub how: How,
+    pub held: Vec<Text>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum How {
+    Ended(Ended),
+    NotStarted(NotStarted),
+    /// It failed, and something in the sandbox had run into a limit.
+    Exceeded(Exceeded, Ended),
+    TimedOut,
+    /// The sandbox itself was ended, from outside.
+    Lost,
+}
+
+/// What the launcher keeps to while it waits.
+#[derive(Debug)]
+pub struct Rules {
+    pub timeout: Option<Duration>,
+    /// For a command with a terminal.
+    pub filtering: Filtering,
+    pub published: Published,
+}
+
+/// Builds the sandbox for the command, and stays with it until both are gone.
+pub fn supervise(
+    prepared: Prepared,
+    plan: &Plan,
+    start: &Start<'_>,
+    rules: Rules,
+) -> Result<(Report, End), Failure> {
+    let failed = |error: io::Error| Failure::new(Exit::NotStarted, format!("the sandbox was lost: {error}"));
+    let mut taken: Vec<i32> = PASSED_ON.to_vec();
+    if start.terminal.is_some() {
+        taken.extend(terminal::SIGNALS);
+    }
+    let signals = Signals::take_over(&taken).map_err(failed)?;
+    let built = prepared.build_for(plan, COMMAND, start);
+    let (sandbox, report) = built.map_err(|problem| outcome::not_built(&problem))?;
+    let mut watch = Watch {
+        sandbox: &sandbox,
+        filtering: rules.filtering,
+        published: rules.published,
+        terminal: None,
+        deadline: rules.timeout.map(|timeout| Instant::now() + timeout),
+        how: None,
+        ending: false,
+    };
+    loop {
+        if let Some(end) = watch.step(&signals).map_err(failed)? {
+            watch.leave_terminal().map_err(failed)?;
+            return Ok((report, end));
+        }
+    }
+}
+
+struct Watch<'a> {
+    sandbox: &'a Sandbox,
+    published: Published,
+    filtering: Filtering,
+    /// The person's terminal, while the command has one.
+    terminal: Option<(Relay, Option<Raw>)>,
+    deadline: Option<Instant>,
+    how: Option<How>,
+    /// The command has been asked to end; at the deadline it is not asked any more.
+    ending: bool,
+}
+
+impl Watch<'_> {
+    fn step(&mut self, signals: &Signals) -> io::Result<Option<End>> {
+        let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let timeout = left
+            .map(|left| Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) });
+        let sides = self.terminal.as_ref().map_or_else(Vec::new, |(relay, _)| relay.awaited());
+        let mut ready = vec![
+            PollFd::new(self.sandbox, PollFlags::IN),
+            PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN),
+        ];
+        if let Some((relay, _)) = &self.terminal {
+            ready.extend(
+                sides.iter().map(|(side, wish)| PollFd::from_borrowed_fd(relay.descriptor(*side), *wish)),
+            );
+        }
+        ready.extend(
+            self.published.descriptors().map(|listener| PollFd::from_borrowed_fd(listener, PollFlags::IN)),
+        );
+        match rustix::event::poll(&mut ready, timeout.as_ref()) {
+            Err(rustix::io::Errno::INTR) => return Ok(None),
+            other => other?,
+        };
+        let ready: Vec<PollFlags> = ready.iter().map(PollFd::revents).collect();
+        let listeners = 2 + sides.len();
+        for (listener, _) in ready[listeners..].iter().enumerate().filter(|(_, ready)| !ready.is_empty()) {
+            self.published.accept(listener, self.sandbox)?;
+        }
+        if !ready[1].is_empty() {
+            self.pass_on(signals)?;
+        }
+        let sides: Vec<_> = sides.iter().zip(&ready[2..]).map(|((side, _), ready)| (*side, *ready)).collect();
+        self.serve_terminal(&sides)?;
+        if !ready[0].is_empty() {
+            return self.hear();
+        }
+        if left.is_some_and(|left| left.is_zero()) {
+            self.time_is_up()?;
+        }
+        Ok(None)
+    }
+
+    fn serve_terminal(&mut self, ready: &[(Side, PollFlags)]) -> io::Result<()> {
+        let Some((relay, _)) = &mut self.terminal else { return Ok(()) };
+        match relay.serve(ready)? {
+            Heard::Nothing | Heard::Detach => Ok(()),
+            Heard::HungUp => self.ask_to_end(HANG_UP),
+        }
+    }
+
+    fn leave_terminal(&mut self) -> io::Result<()> {
+        match self.terminal.take() {
+            Some((relay, _raw_until_here)) => relay.finish(),
+            None => Ok(()),
+        }
+    }
+
+    fn pass_on(&mut self, signals: &Signals) -> io::Result<()> {
+        while let Some(signal) = signals.next()? {
+            match (signal, &self.terminal) {
+                // Who asks the launcher to end, or closes its terminal, does not mean to wait for ever.
+                (TERM | HANG_UP, _) => self.ask_to_end(signal)?,
+                (terminal::WINDOW_CHANGED, Some((relay, _))) => relay.resize(),
+                (terminal::STOP, Some((_, Some(raw)))) => raw.pause()?,
+                (terminal::CONTINUE, Some((relay, Some(raw)))) => {
+                    raw.again()?;
+                    relay.resize();
+                }
+                (terminal::WINDOW_CHANGED | terminal::STOP | terminal::CONTINUE, _) => {}
+                (signal, _) => self.sandbox.signal(COMMAND, signal)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn ask_to_end(&mut self, signal: i32) -> io::Result<()> {
+        // Asking again gives no more time.
+        if !self.ending {
+            self.ending = true;
+            self.deadline = Some(Instant::now() + GRACE);
+        }
+        self.sandbox.signal(COMMAND, signal)
+    }
+
+    fn time_is_up(&mut self) -> io::Result<()> {
+        if self.ending {
+            self.deadline = None;
+            return self.sandbox.finish();
+        }
+        self.how = Some(How::TimedOut);
+        self.ending = true;
+        self.deadline = Some(Instant::now() + GRACE);
+        self.sandbox.signal(COMMAND, TERM)
+    }
+
+    fn hear(&mut self) -> io::Result<Option<End>> {
+        let (id, news) = self.sandbox.news()?;
+        match news {
+            News::Started { terminal: None } => {}
+            News::Started { terminal: Some(controller) } => {
+                let relay = Relay::new(controller, self.filtering)?;
+                // Between the start and now the window may have changed.
+                relay.resize();
+                self.terminal = Some((relay, Raw::enter()?));
+            }
+            News::Connected(socket) => self.published.connected(id, socket),
+            News::NotStarted(why) => self.end(How::NotStarted(why)),
+            News::Ended(Ended::Exited(0)) => self.end(How::Ended(Ended::Exited(0))),
+            News::Ended(ended) => {
+                let how =
+                    self.sandbox.exceeded().map_or(How::Ended(ended), |limit| How::Exceeded(limit, ended));
+                self.end(how);
+            }
+            News::Gone { held } => return Ok(Some(End { how: self.how.unwrap_or(How::Lost), held })),
+        }
+        Ok(None)
+    }
+
+    /// The first reason counts: a command that is ended by its timeout has timed out. The sandbox ends by itself.
+    fn end(&mut self, how: How) {
+        self.how.get_or_insert(how);
+        self.deadline = None;
+    }
+}

@@ -1,0 +1,82 @@
+//! `session exec`: one command in a session, at most once, with this process's own streams.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::time::Instant;
+
+use cofferdam_linux_sys::signals::Signals;
+use rustix::event::{PollFd, PollFlags, Timespec};
+
+use super::client::Client;
+use super::protocol::{Reply, Request, What};
+use crate::args::session::SessionExec;
+use crate::commands::run::outcome;
+use crate::commands::run::supervise::{End, GRACE, HANG_UP, PASSED_ON, TERM};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+pub fn exec(args: &SessionExec) -> Result<Exit, Failure> {
+    let client = Client::connect(&args.session)?;
+    let what = match &args.text {
+        Some(text) => What::Shell(text.as_os_str().into()),
+        None => What::Command(args.command.iter().map(|argument| argument.as_os_str().into()).collect()),
+    };
+    if args.background {
+        return match client.ask(&Request::Background { what, timeout: args.timeout })?.0 {
+            Reply::Background { process } => output::text(&format!("{process}\n")).map(|()| Exit::Success),
+            _ => Err(client.confused()),
+        };
+    }
+    let signals = Signals::take_over(&PASSED_ON).map_err(|error| client.lost(&error))?;
+    let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
+    let streams = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
+    client.send(&Request::Exec { what, timeout: args.timeout }, &streams)?;
+    let how = match wait(&client, &signals)? {
+        Waited::Answer => match client.receive()?.0 {
+            Reply::Ended(how) => how,
+            _ => return Err(client.confused()),
+        },
+        Waited::Left(signal) => return Ok(Exit::Command(128 + signal)),
+    };
+    let shell = ["the shell".into()];
+    let named = if args.command.is_empty() { &shell[..] } else { &args.command };
+    outcome::exit(&End { how, held: Vec::new() }, named)
+}
+
+enum Waited {
+    Answer,
+    /// Asked to end, the command has not; the end of the connection ends it.
+    Left(u8),
+}
+
+fn wait(client: &Client, signals: &Signals) -> Result<Waited, Failure> {
+    let mut leaving: Option<(Instant, u8)> = None;
+    loop {
+        let mut ready =
+            [PollFd::new(client, PollFlags::IN), PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN)];
+        let left = leaving.map(|(deadline, _)| deadline.saturating_duration_since(Instant::now()));
+        let timeout = left
+            .map(|left| Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) });
+        match rustix::event::poll(&mut ready, timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(client.lost(&error.into())),
+        }
+        let [answer, signal] = ready.map(|ready| !ready.revents().is_empty());
+        if answer {
+            return Ok(Waited::Answer);
+        }
+        if signal {
+            while let Some(signal) = signals.next().map_err(|error| client.lost(&error))? {
+                client.send(&Request::Signal(signal), &[])?;
+                if let (TERM | HANG_UP, None) = (signal, leaving) {
+                    leaving = Some((Instant::now() + GRACE, u8::try_from(signal).unwrap_or(0)));
+                }
+            }
+        }
+        match leaving {
+            Some((deadline, signal)) if deadline <= Instant::now() => return Ok(Waited::Left(signal)),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The process that holds a session: it has the sandbox, starts commands in it for whoever connects, and ends with
+//! it. It was started with an empty environment, so it has nothing of the person's but the plan; when it dies,
+//! however, the first process of the sandbox sees it and ends everything.
+
+mod exported;
+mod log;
+mod process;
+mod serve;
+mod shell;
+
+use std::fs::OpenOptions;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use cofferdam_linux_sys::exec::Image;
+use cofferdam_linux_sys::signals::Signals;
+use cofferdam_sandbox::channel::{self, Channel};
+use cofferdam_sandbox::launch;
+use cofferdam_sandbox::plan::Network;
+
+use super::place::{Listener, Sessions};
+use super::protocol::{Born, Setup};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use serve::Keeper;
+use shell::Left;
+
+/// The keeper ends on these, and the session with it.
+const ENDING: [i32; 4] = [1, 2, 3, 15];
+
+/// Holds a session until it ends. Standard input is the connection to the one who wants it.
+pub fn keep() -> Result<Exit, Failure> {
+    let lost = |error: io::Error| Failure::new(Exit::NotStarted, format!("no session: {error}"));
+    let parent = Channel::from_connected(io::stdin().as_fd().try_clone_to_owned().map_err(lost)?);
+    let Some((network, _)) = parent.receive::<Network>().map_err(lost)? else {
+        return Err(Failure::new(Exit::Usage, "this command is started by `cofferdam session new`"));
+    };
+    match prepare(&parent, network) {
+        Err(born) => {
+            // Whoever started this is gone if it cannot be told.
+            let _ = parent.send(&born, &[]);
+            Ok(Exit::NotStarted)
+        }
+        Ok((mut keeper, signals)) => {
+            parent.send(&Born::Ready, &[]).map_err(lost)?;
+            drop(parent);
+            leave_standard_input().map_err(lost)?;
+            keeper.serve(&signals).map_err(lost)?;
+            Ok(Exit::Success)
+        }
+    }
+}
+
+fn prepare(parent: &Channel, network: Network) -> Result<(Keeper, Signals), Born> {
+    // Before the plan and the environment have come: the sandbox begins as a copy of this process.
+    let prepared =
+        launch::prepare(network).map_err(|error| Born::NoNamespaces(error.raw_os_error().unwrap_or(0)))?;
+    let (setup, first) = receive(parent).map_err(no_socket)?;
+    let (sandbox, _report) = prepared.build(&setup.plan).map_err(Born::NotBuilt)?;
+    let signals = Signals::take_over(&ENDING).map_err(no_socket)?;
+    let listener = listen(&setup).map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => Born::NameTaken,
+        _ => no_socket(error),
+    })?;
+    let left = Left::new(setup.workspace.clone().into(), &first);
+    let end = setup.lifetime.map(|lifetime| Instant::now() + lifetime);
+    Ok((Keeper::new(sandbox, listener, left, setup, end), signals))
+}
+
+fn no_socket(error: io::Error) -> Born {
+    Born::NoSocket(error.to_string())
+}
+
+fn receive(parent: &Channel) -> io::Result<(Setup, Image)> {
+    let gone = || io::Error::other("the one who wanted the session is gone");
+    let (setup, mut descriptors) = parent.receive::<Setup>()?.ok_or_else(gone)?;
+    let image = descriptors.pop().ok_or_else(gone)?;
+    Ok((setup, Image::from_bytes(&channel::read_memory_file(image)?)?))
+}
+
+fn listen(setup: &Setup) -> io::Result<Listener> {
+    Sessions::open(setup.sessions.as_path())?.listen(&setup.name)
+}
+
+fn leave_standard_input() -> io::Result<()> {
+    let null = OpenOptions::new().read(true).write(true).open("/dev/null")?;
+    Ok(rustix::stdio::dup2_stdin(&null)?)
+}
+
+/// Waits for one of these, for at most this long.
+fn wait(awaited: &[BorrowedFd<'_>], longest: Option<Duration>) -> io::Result<Vec<bool>> {
+    use rustix::event::{PollFd, PollFlags, Timespec};
+    let mut ready: Vec<PollFd<'_>> =
+        awaited.iter().map(|descriptor| PollFd::from_borrowed_fd(*descriptor, PollFlags::IN)).collect();
+    let longest = longest.map(|longest| Timespec {
+        tv_sec: longest.as_secs() as i64,
+        tv_nsec: i64::from(longest.subsec_nanos()),
+    });
+    match rustix::event::poll(&mut ready, longest.as_ref()) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    Ok(ready.iter().map(|ready| !ready.revents().is_empty()).collect())
+}

@@ -1,0 +1,118 @@
+//! `session new`: a keeper of its own, and a sandbox in its hands.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+
+use cofferdam_linux_sys::clone::{self, Forked};
+use cofferdam_linux_sys::exec::{self, Image};
+use cofferdam_linux_sys::{descriptors, privileges, signals};
+use cofferdam_policy::environment::ChildEnvironment;
+use cofferdam_sandbox::channel::{self, Channel};
+use rustix::process::{Pid, WaitOptions};
+
+use super::client::sessions_directory;
+use super::place::{self, Sessions};
+use super::protocol::{Born, Setup};
+use crate::args::session::SessionNew;
+use crate::commands::run::wish::Wished;
+use crate::commands::run::{self, outcome};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+pub fn new(args: &SessionNew) -> Result<Exit, Failure> {
+    let name = name(args.name.as_deref())?;
+    let directory = sessions_directory()?;
+    Sessions::create(&directory).map_err(|error| {
+        Failure::new(Exit::NotStarted, format!("cannot use {}: {error}", directory.display()))
+            .hint("it must be a directory of yours that nobody else can enter")
+    })?;
+    let network = run::network(&args.sandbox);
+    let wished = Wished::read(&args.sandbox, network)?;
+    let setup = Setup {
+        name: name.clone(),
+        sessions: directory.as_path().into(),
+        plan: wished.plan()?,
+        workspace: wished.request.workspace.as_path().into(),
+        lifetime: wished.timeout,
+        idle: args.idle_timeout,
+    };
+    let image = wished.image(&args.sandbox.env, &[])?;
+    let failed = |error: io::Error| {
+        Failure::new(Exit::NotStarted, format!("the session could not be started: {error}"))
+    };
+    let keeper = start_keeper().map_err(failed)?;
+    keeper.send(&network, &[]).map_err(failed)?;
+    let image = channel::memory_file(&image.to_bytes()).map_err(failed)?;
+    keeper.send(&setup, &[image.as_fd()]).map_err(failed)?;
+    match keeper.receive().map_err(failed)? {
+        Some((Born::Ready, _)) => output::text(&format!("{name}\n")).map(|()| Exit::Success),
+        Some((Born::NoNamespaces(errno), _)) => {
+            Err(outcome::no_namespaces(&io::Error::from_raw_os_error(errno)))
+        }
+        Some((Born::NotBuilt(problem), _)) => Err(outcome::not_built(&problem)),
+        Some((Born::NameTaken, _)) => {
+            Err(Failure::new(Exit::NotStarted, format!("there is a session {name} already"))
+                .hint(format!("use it, end it with `cofferdam session kill {name}`, or take another name")))
+        }
+        Some((Born::NoSocket(error), _)) => Err(failed(io::Error::other(error))),
+        None => Err(failed(io::Error::other("its keeper has ended"))),
+    }
+}
+
+fn name(typed: Option<&str>) -> Result<String, Failure> {
+    match typed {
+        Some(name) if place::is_name(name) => Ok(name.to_owned()),
+        Some(_) => Err(Failure::new(Exit::Usage, "that cannot be the name of a session")
+            .hint("letters, digits, - _ and . are fine, 48 of them, the first one a letter or a digit")),
+        None => {
+            let mut random = [0; 4];
+            File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut random)).map_err(
+                |error| {
+                    Failure::new(Exit::Unavailable, format!("no random name: {error}"))
+                        .hint("choose one with --name")
+                },
+            )?;
+            Ok(format!("s-{:08x}", u32::from_ne_bytes(random)))
+        }
+    }
+}
+
+/// Starts this program anew as a process of nobody: its own session, no terminal, no environment, no descriptor but
+/// the connection. It is not a copy of this process, which has read the person's environment.
+fn start_keeper() -> io::Result<Channel> {
+    let (ours, theirs) = Channel::pair()?;
+    match clone::fork()? {
+        Forked::Child => {
+            let left = rustix::process::setsid().map_err(io::Error::from).and_then(|_| clone::fork());
+            match left {
+                Ok(Forked::Parent { .. }) => std::process::exit(0),
+                Ok(Forked::Child) => {
+                    // Whoever waits for the keeper sees the connection end.
+                    let _ = become_keeper(&theirs);
+                    std::process::exit(1)
+                }
+                Err(_) => std::process::exit(1),
+            }
+        }
+        Forked::Parent { child } => {
+            rustix::process::waitpid(Pid::from_raw(child), WaitOptions::empty())?;
+        }
+    }
+    Ok(ours)
+}
+
+/// Returns only if it failed.
+fn become_keeper(connection: &Channel) -> io::Result<()> {
+    let image = Image::new(&["cofferdam", "session", "keep"], &ChildEnvironment::empty())?;
+    let null = OpenOptions::new().read(true).write(true).open("/dev/null")?;
+    rustix::process::chdir("/")?;
+    signals::reset()?;
+    let connection = connection.as_fd().try_clone_to_owned()?;
+    descriptors::place(connection.as_fd(), 0)?;
+    descriptors::place(null.as_fd(), 1)?;
+    descriptors::place(null.as_fd(), 2)?;
+    privileges::close_on_exec_from(3)?;
+    Err(exec::exec(c"/proc/self/exe", &image))
+}

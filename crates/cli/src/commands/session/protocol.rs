@@ -1,0 +1,145 @@
+//! What is said between the keeper of a session and those who use it.
+
+use std::time::Duration;
+
+use cofferdam_sandbox::messages::{NotStarted, Problem, Window};
+use cofferdam_sandbox::plan::Plan;
+use cofferdam_sandbox::text::Text;
+use serde::{Deserialize, Serialize};
+
+use crate::commands::run::supervise::How;
+
+/// What a keeper is made from. With a descriptor: the image whose environment is the session's first.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Setup {
+    pub name: String,
+    /// The directory of the session's socket.
+    pub sessions: Text,
+    pub plan: Plan,
+    pub workspace: Text,
+    /// Ends the session, whatever runs in it.
+    pub lifetime: Option<Duration>,
+    /// Ends the session when nothing runs in it.
+    pub idle: Option<Duration>,
+}
+
+/// What became of the setup.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Born {
+    Ready,
+    NoNamespaces(i32),
+    NotBuilt(Problem),
+    NameTaken,
+    NoSocket(String),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Request {
+    /// With the three standard streams. The end of the connection ends the command and all it has started.
+    Exec {
+        what: What,
+        timeout: Option<Duration>,
+    },
+    /// For the command of this connection.
+    Signal(i32),
+    Background {
+        what: What,
+        timeout: Option<Duration>,
+    },
+    /// Without a command: the terminal that was left, or a shell. The end of the connection leaves it running.
+    Attach {
+        what: Option<What>,
+        window: Window,
+    },
+    Status,
+    /// What the process has written from this byte on, as soon as there is some if `wait` is set.
+    Log {
+        process: u64,
+        from: u64,
+        wait: bool,
+    },
+    End {
+        process: u64,
+    },
+    EndSession,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum What {
+    Command(Vec<Text>),
+    Shell(Text),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Reply {
+    /// The command of this connection has ended, or was never started.
+    Ended(How),
+    Background {
+        process: u64,
+    },
+    /// With the controlling side of the terminal, and what was written to it while nobody looked.
+    Attached {
+        process: u64,
+    },
+    Status(Status),
+    /// With the bytes. `next` is where to go on; `how` says that no more will come.
+    Log {
+        next: u64,
+        lost: u64,
+        how: Option<How>,
+    },
+    Done,
+    /// The session is over.
+    Gone {
+        held: Vec<Text>,
+    },
+    Refused(Refusal),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Refusal {
+    NoSuchProcess,
+    NoLog,
+    AttachedElsewhere,
+    /// Not a request, or one with other descriptors than it must have.
+    NotUnderstood,
+    Failed(i32),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Status {
+    pub name: String,
+    /// The keeper's.
+    pub pid: i32,
+    pub workspace: Text,
+    /// Where the next command starts.
+    pub directory: Text,
+    /// Seconds since 1970.
+    pub started: u64,
+    pub processes: Vec<ProcessStatus>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ProcessStatus {
+    pub process: u64,
+    pub kind: Kind,
+    pub command: String,
+    pub started: u64,
+    pub running: bool,
+    /// As `cofferdam run` would have given it.
+    pub status: Option<u8>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    Foreground,
+    Background,
+    Terminal,
+}
+
+impl From<NotStarted> for Reply {
+    fn from(why: NotStarted) -> Self {
+        Self::Ended(How::NotStarted(why))
+    }
+}

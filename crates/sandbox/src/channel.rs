@@ -1,0 +1,103 @@
+//! Messages between the launcher and the first process of a sandbox, with descriptors beside them.
+
+use std::io::{self, IoSlice, IoSliceMut, Read, Seek, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::MemfdFlags;
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Descriptors that one message may carry.
+const MAX_DESCRIPTORS: usize = 8;
+/// What fits into one packet; longer messages travel as a file in memory.
+const INLINE: usize = 32 << 10;
+
+/// One end of the connection. Packets keep their borders, so a message is read whole or not at all.
+#[derive(Debug)]
+pub struct Channel(OwnedFd);
+
+impl Channel {
+    pub fn pair() -> io::Result<(Self, Self)> {
+        let (a, b) =
+            rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+        Ok((Self(a), Self(b)))
+    }
+
+    /// An end that somebody else has made: of packets, and connected.
+    pub fn from_connected(socket: OwnedFd) -> Self {
+        Self(socket)
+    }
+
+    pub fn send(&self, message: &impl Serialize, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let body = serde_json::to_vec(message)?;
+        if body.len() <= INLINE {
+            return self.send_packet(&body, descriptors);
+        }
+        let file = memory_file(&body)?;
+        let mut all = vec![file.as_fd()];
+        all.extend(descriptors);
+        self.send_packet(b"", &all)
+    }
+
+    fn send_packet(&self, body: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        if !descriptors.is_empty() && !control.push(SendAncillaryMessage::ScmRights(descriptors)) {
+            return Err(io::Error::other("a message with too many descriptors"));
+        }
+        rustix::net::sendmsg(&self.0, &[IoSlice::new(body)], &mut control, SendFlags::NOSIGNAL)?;
+        Ok(())
+    }
+
+    /// The next message; none when the other end is gone.
+    pub fn receive<T: DeserializeOwned>(&self) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
+        let mut body = vec![0; INLINE];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let received = rustix::net::recvmsg(
+            &self.0,
+            &mut [IoSliceMut::new(&mut body)],
+            &mut control,
+            RecvFlags::CMSG_CLOEXEC,
+        )?;
+        let mut descriptors = Vec::new();
+        for message in control.drain() {
+            if let RecvAncillaryMessage::ScmRights(received) = message {
+                descriptors.extend(received);
+            }
+        }
+        if received.bytes > 0 {
+            body.truncate(received.bytes);
+        } else if descriptors.is_empty() {
+            return Ok(None);
+        } else {
+            body = read_memory_file(descriptors.remove(0))?;
+        }
+        Ok(Some((serde_json::from_slice(&body)?, descriptors)))
+    }
+}
+
+impl AsFd for Channel {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Bytes as a file without a name.
+pub fn memory_file(bytes: &[u8]) -> io::Result<OwnedFd> {
+    let mut file = std::fs::File::from(rustix::fs::memfd_create(c"message", MemfdFlags::CLOEXEC)?);
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(file.into())
+}
+
+pub fn read_memory_file(descriptor: OwnedFd) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::from(descriptor).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,203 @@
+//! The launcher's side: make the sandbox, start commands in it, hear how they ended.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use cofferdam_linux_sys::clone::{self, Cloned, Namespaces};
+use cofferdam_linux_sys::exec::Image;
+use rustix::process::Signal;
+
+use crate::channel::{self, Channel};
+use crate::control_group::ControlGroup;
+pub use crate::control_group::Exceeded;
+use crate::messages::{Ended, FromSandbox, Last, NotStarted, Problem, ToSandbox, Window};
+use crate::pid_one;
+use crate::plan::{Identity, Limits, Network, Plan};
+use crate::report::Report;
+use crate::text::Text;
+
+/// Namespaces that exist, with a first process in them that waits for its plan. Made before the launcher reads
+/// anything secret, because that process begins as a copy of the launcher.
+#[derive(Debug)]
+pub struct Prepared {
+    channel: Channel,
+    process: OwnedFd,
+    pid: i32,
+}
+
+/// A sandbox that is ready for commands.
+#[derive(Debug)]
+pub struct Sandbox {
+    channel: Channel,
+    process: OwnedFd,
+    group: Option<ControlGroup>,
+}
+
+/// Something that a sandbox tells.
+#[derive(Debug)]
+pub enum News {
+    Started {
+        terminal: Option<OwnedFd>,
+    },
+    NotStarted(NotStarted),
+    Ended(Ended),
+    /// A socket on its way to a port inside; none if nobody listens there.
+    Connected(Option<OwnedFd>),
+    /// The sandbox is gone; these names were set aside.
+    Gone {
+        held: Vec<Text>,
+    },
+}
+
+/// A command as the launcher hands it over.
+pub struct Start<'a> {
+    pub image: &'a Image,
+    pub directory: &'a Path,
+    pub terminal: Option<Window>,
+    pub limits: Limits,
+    pub last: Last,
+    pub descriptors: &'a [BorrowedFd<'a>],
+}
+
+/// Makes the namespaces. This process must have one thread.
+pub fn prepare(network: Network) -> io::Result<Prepared> {
+    // The network namespace is not among them: the first process makes it while this one makes the plan.
+    let namespaces = Namespaces::USER
+        .and(Namespaces::PID)
+        .and(Namespaces::MOUNT)
+        .and(Namespaces::IPC)
+        .and(Namespaces::UTS)
+        .and(Namespaces::CGROUP);
+    let identity = Identity::own();
+    // Only root can let go of its groups; anyone else keeps them inside, where a file may still be open to one.
+    if rustix::process::geteuid().is_root() {
+        rustix::thread::set_thread_groups(&[])?;
+    }
+    let (ours, theirs) = Channel::pair()?;
+    match clone::clone(namespaces)? {
+        Cloned::Child => {
+            // Held open here, it would hide the launcher's end from this process for ever.
+            drop(ours);
+            pid_one::run(&theirs, identity, network)
+        }
+        Cloned::Parent { child, pid } => Ok(Prepared { channel: ours, process: child, pid }),
+    }
+}
+
+impl Prepared {
+    /// Builds the sandbox; nothing has been started in it yet.
+    pub fn build(self, plan: &Plan) -> Result<(Sandbox, Report), Problem> {
+        let sandbox = self.send(plan)?;
+        let report = sandbox.built(plan)?;
+        Ok((sandbox, report))
+    }
+
+    fn send(self, plan: &Plan) -> Result<Sandbox, Problem> {
+        // Before anything can be started, so that nothing is outside of it.
+        let group = ControlGroup::make(&plan.limits).filter(|group| group.add(self.pid).is_ok());
+        self.channel.send(&ToSandbox::Build(plan.clone()), &[]).map_err(|error| lost(&error))?;
+        Ok(Sandbox { channel: self.channel, process: self.process, group })
+    }
+
+    /// Builds the sandbox for one command, which is sent right behind the plan, so that nobody waits for an answer
+    /// in between. If the sandbox cannot be built, the command is never read.
+    pub fn build_for(self, plan: &Plan, id: u64, start: &Start<'_>) -> Result<(Sandbox, Report), Problem> {
+        let sandbox = self.send(plan)?;
+        // A sandbox that could not be built has closed its end; why comes with the answer.
+        let sent = sandbox.start(id, start);
+        let report = sandbox.built(plan)?;
+        sent.map_err(|error| lost(&error))?;
+        Ok((sandbox, report))
+    }
+}
+
+fn lost(error: &io::Error) -> Problem {
+    Problem {
+        step: "the connection to the sandbox".to_owned(),
+        error: error.to_string(),
+        errno: error.raw_os_error(),
+    }
+}
+
+impl Sandbox {
+    fn built(&self, plan: &Plan) -> Result<Report, Problem> {
+        match self.channel.receive().map_err(|error| lost(&error))? {
+            Some((FromSandbox::Built(mut report), _)) => {
+                let held = self.group.as_ref().map_or(&[][..], ControlGroup::held);
+                report.limits(&plan.limits, plan.identity, held);
+                Ok(report)
+            }
+            Some((FromSandbox::NotBuilt(problem), _)) => Err(problem),
+            _ => Err(lost(&io::Error::other("it ended before it was built"))),
+        }
+    }
+
+    pub fn start(&self, id: u64, start: &Start<'_>) -> io::Result<()> {
+        let image = channel::memory_file(&start.image.to_bytes())?;
+        let mut descriptors = vec![image.as_fd()];
+        descriptors.extend(start.descriptors);
+        let message = ToSandbox::Start {
+            id,
+            directory: start.directory.into(),
+            terminal: start.terminal,
+            limits: start.limits,
+            last: start.last,
+        };
+        self.channel.send(&message, &descriptors)
+    }
+
+    pub fn signal(&self, id: u64, signal: i32) -> io::Result<()> {
+        self.channel.send(&ToSandbox::Signal { id, signal }, &[])
+    }
+
+    /// Asks for a connection to a port of the sandbox's loopback; it comes as news with this number.
+    pub fn connect(&self, id: u64, port: u16) -> io::Result<()> {
+        self.channel.send(&ToSandbox::Connect { id, port }, &[])
+    }
+
+    /// Ends a command and everything it has started, and nothing else.
+    pub fn end(&self, id: u64) -> io::Result<()> {
+        self.channel.send(&ToSandbox::End { id }, &[])
+    }
+
+    /// The next news of a command, by its number.
+    pub fn news(&self) -> io::Result<(u64, News)> {
+        Ok(match self.channel.receive()? {
+            Some((FromSandbox::Started { id }, mut descriptors)) => {
+                (id, News::Started { terminal: descriptors.pop() })
+            }
+            Some((FromSandbox::NotStarted { id, why }, _)) => (id, News::NotStarted(why)),
+            Some((FromSandbox::Ended { id, how }, _)) => (id, News::Ended(how)),
+            Some((FromSandbox::Connected { id }, mut descriptors)) => {
+                (id, News::Connected(descriptors.pop()))
+            }
+            Some((FromSandbox::Held(held), _)) => (0, News::Gone { held }),
+            Some((FromSandbox::Built(_) | FromSandbox::NotBuilt(_), _)) | None => {
+                (0, News::Gone { held: Vec::new() })
+            }
+        })
+    }
+
+    /// Asks the sandbox to end: every process in it dies, and the last news says so.
+    pub fn finish(&self) -> io::Result<()> {
+        Ok(rustix::net::shutdown(&self.channel, rustix::net::Shutdown::Write)?)
+    }
+
+    /// The limit of the whole sandbox that something in it ran into.
+    pub fn exceeded(&self) -> Option<Exceeded> {
+        self.group.as_ref()?.exceeded()
+    }
+
+    /// Ends the sandbox without asking.
+    pub fn kill(&self) {
+        // It is gone already if this fails.
+        let _ = rustix::process::pidfd_send_signal(&self.process, Signal::KILL);
+    }
+}
+
+impl AsFd for Sandbox {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.channel.as_fd()
+    }
+}

@@ -1,0 +1,28 @@
+//! Runs a program confined by the kernel.
+//!
+//! A [`request::Request`] and a look at the host become a [`plan::Plan`] (data); [`launch`] makes the namespaces
+//! and hands the plan to their first process, which carries it out stage by stage and then starts commands.
+
+pub mod channel;
+mod command;
+mod control_group;
+pub mod diagnosis;
+mod landlock;
+pub mod launch;
+mod layout;
+pub mod messages;
+pub mod overlay;
+mod pid_one;
+pub mod plan;
+pub mod planner;
+pub mod report;
+pub mod request;
+mod root;
+mod search;
+mod seccomp;
+mod stages;
+pub mod survey;
+mod sweep;
+pub mod terminal_filter;
+pub mod text;
+mod trees;

@@ -1,0 +1,105 @@
+//! What the launcher and the first process of a sandbox say to each other.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::plan::{Limits, Plan};
+use crate::report::Report;
+use crate::text::Text;
+
+#[derive(Debug, Serialize, Deserialize)]
+pub enum ToSandbox {
+    /// Comes first, once.
+    Build(Plan),
+    /// With descriptors: the image of the program, then what will be its 0, 1, 2 and on. With a terminal, only the
+    /// image.
+    Start {
+        id: u64,
+        directory: Text,
+        terminal: Option<Window>,
+        limits: Limits,
+        last: Last,
+    },
+    Signal {
+        id: u64,
+        signal: i32,
+    },
+    /// Asks for a connection to a port of the sandbox's own loopback.
+    Connect {
+        id: u64,
+        port: u16,
+    },
+    /// The command and everything it has started, wherever that has moved to.
+    End {
+        id: u64,
+    },
+}
+
+/// Whether the sandbox ends with a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Last {
+    /// It stays for others.
+    No,
+    /// It ends, whether the command could be started or not.
+    Yes,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Window {
+    pub rows: u16,
+    pub columns: u16,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub enum FromSandbox {
+    Built(Report),
+    NotBuilt(Problem),
+    /// With the controlling side of the terminal, for a command that has one; for others there is no such message.
+    Started {
+        id: u64,
+    },
+    NotStarted {
+        id: u64,
+        why: NotStarted,
+    },
+    Ended {
+        id: u64,
+        how: Ended,
+    },
+    /// With a socket that is being connected; without one where that was refused at once.
+    Connected {
+        id: u64,
+    },
+    /// The last message: names that the host would have run, set aside under another one.
+    Held(Vec<Text>),
+}
+
+/// A step that failed on the way into the sandbox.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Problem {
+    pub step: String,
+    pub error: String,
+    pub errno: Option<i32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NotStarted {
+    NotFound,
+    NotExecutable(i32),
+    /// The working directory cannot be entered.
+    Directory(i32),
+    Other(i32),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ended {
+    Exited(i32),
+    Killed(i32),
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.step, self.error)
+    }
+}

@@ -1,0 +1,207 @@
+//! The first process of a sandbox: it starts commands, collects the dead, passes signals on, and ends everything
+//! with itself. It holds nothing that a command could want.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsFd, OwnedFd};
+
+use cofferdam_linux_sys::signals::Signals;
+use rustix::event::{PollFd, PollFlags};
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use rustix::process::{Pid, Signal, WaitOptions};
+
+use crate::channel::Channel;
+use crate::command;
+use crate::messages::{Ended, FromSandbox, Last, Problem, ToSandbox};
+use crate::plan::{Identity, Network};
+use crate::stages::{self, Confined};
+use crate::sweep;
+use crate::trees::Trees;
+
+const SIGCHLD: i32 = 17;
+const SIGTERM: i32 = 15;
+
+/// Runs as the first process until the launcher is gone or the first command has ended.
+pub fn run(channel: &Channel, identity: Identity, network: Network) -> ! {
+    let status = match serve(channel, identity, network) {
+        Ok(()) => 0,
+        Err(problem) => {
+            // If the launcher is gone, nobody is left to be told.
+            let _ = channel.send(&FromSandbox::NotBuilt(problem), &[]);
+            1
+        }
+    };
+    std::process::exit(status)
+}
+
+fn serve(channel: &Channel, identity: Identity, network: Network) -> Result<(), Problem> {
+    let lost = |error: io::Error| Problem {
+        step: "the connection to the launcher".to_owned(),
+        error: error.to_string(),
+        errno: error.raw_os_error(),
+    };
+    let begun = stages::begin(channel, identity, network)?;
+    let signals = Signals::take_over(&[SIGCHLD, SIGTERM]).map_err(lost)?;
+    let Some((ToSandbox::Build(plan), _)) = channel.receive::<ToSandbox>().map_err(lost)? else {
+        return Ok(());
+    };
+    let (confined, report) = stages::confine(begun, &plan)?;
+    channel.send(&FromSandbox::Built(report), &[]).map_err(lost)?;
+    let mut init = Init { channel, confined, commands: BTreeMap::new(), last: None, trees: Trees::new() };
+    let served = init.serve(&signals).map_err(lost);
+    end_all();
+    // If the launcher is gone, the names tell by themselves what happened.
+    let _ = channel.send(&FromSandbox::Held(sweep::set_aside(&plan.sweep)), &[]);
+    served
+}
+
+/// Ends every other process of this namespace and waits until the last one is gone, so that nothing is written
+/// any more.
+fn end_all() {
+    // Whoever loses its parent becomes a child of this process, so without children there is nobody.
+    if matches!(rustix::process::wait(WaitOptions::NOHANG), Err(rustix::io::Errno::CHILD)) {
+        return;
+    }
+    // The number means all but the caller.
+    let _ = rustix::process::kill_process_group(Pid::INIT, Signal::KILL);
+    while !matches!(rustix::process::wait(WaitOptions::empty()), Err(rustix::io::Errno::CHILD)) {}
+}
+
+/// Begins a connection to a port of this namespace's loopback and does not wait for it: a server that does not
+/// answer must not hold this process up.
+fn connect(port: u16) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+    match rustix::net::connect(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)) {
+        Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(socket),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What comes after a message or a death.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Then {
+    GoOn,
+    End,
+}
+
+struct Init<'a> {
+    channel: &'a Channel,
+    confined: Confined,
+    commands: BTreeMap<i32, u64>,
+    /// The command with which the sandbox ends.
+    last: Option<u64>,
+    trees: Trees,
+}
+
+impl Init<'_> {
+    fn serve(&mut self, signals: &Signals) -> io::Result<()> {
+        loop {
+            let mut ready = [
+                PollFd::new(self.channel, PollFlags::IN),
+                PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN),
+            ];
+            match rustix::event::poll(&mut ready, None) {
+                Err(rustix::io::Errno::INTR) => continue,
+                other => other?,
+            };
+            let [from_launcher, from_kernel] = ready.map(|ready| !ready.revents().is_empty());
+            if from_kernel {
+                while let Some(arrived) = signals.next_with_sender()? {
+                    // From a process inside it is no reason to end the others.
+                    if arrived.signal == SIGTERM && arrived.sender == 0 {
+                        return Ok(());
+                    }
+                }
+                if self.collect()? == Then::End {
+                    return Ok(());
+                }
+            }
+            if from_launcher {
+                match self.channel.receive()? {
+                    None => return Ok(()),
+                    Some((message, descriptors)) => {
+                        if self.obey(message, descriptors)? == Then::End {
+                            return Ok(());
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn obey(&mut self, message: ToSandbox, descriptors: Vec<OwnedFd>) -> io::Result<Then> {
+        match message {
+            // A second tree cannot be built any more; the rights are gone.
+            ToSandbox::Build(_) => Ok(Then::GoOn),
+            ToSandbox::Start { id, directory, terminal, limits, last } => {
+                let mark = self.trees.begin(id);
+                let command =
+                    command::Command { directory: directory.into(), terminal, limits, mark, descriptors };
+                match command::start(&self.confined, command) {
+                    Ok(started) => {
+                        self.commands.insert(started.pid, id);
+                        if last == Last::Yes {
+                            self.last = Some(id);
+                        }
+                        // Without a terminal the end is news enough; this would only wake the launcher.
+                        if let Some(terminal) = started.terminal {
+                            self.channel.send(&FromSandbox::Started { id }, &[terminal.as_fd()])?;
+                        }
+                        Ok(Then::GoOn)
+                    }
+                    Err(why) => {
+                        self.channel.send(&FromSandbox::NotStarted { id, why }, &[])?;
+                        Ok(if last == Last::Yes { Then::End } else { Then::GoOn })
+                    }
+                }
+            }
+            ToSandbox::Signal { id, signal } => {
+                self.pass_on(id, signal);
+                Ok(Then::GoOn)
+            }
+            ToSandbox::Connect { id, port } => {
+                let socket = connect(port).ok();
+                let socket: Vec<_> = socket.iter().map(AsFd::as_fd).collect();
+                self.channel.send(&FromSandbox::Connected { id }, &socket)?;
+                Ok(Then::GoOn)
+            }
+            ToSandbox::End { id } => {
+                self.trees.end(id);
+                Ok(Then::GoOn)
+            }
+        }
+    }
+
+    fn pass_on(&self, id: u64, signal: i32) {
+        let target = self.commands.iter().find(|(_, command)| **command == id).map(|(pid, _)| *pid);
+        // The number belongs to the command until `collect` has waited for it, so it cannot be another's.
+        if let (Some(pid), Some(signal)) = (target.and_then(Pid::from_raw), Signal::from_named_raw(signal)) {
+            let _ = rustix::process::kill_process_group(pid, signal);
+        }
+    }
+
+    /// Waits for every process that has ended: commands, and orphans that became this process's children.
+    fn collect(&mut self) -> io::Result<Then> {
+        let mut then = Then::GoOn;
+        loop {
+            let (pid, status) = match rustix::process::wait(WaitOptions::NOHANG) {
+                Ok(Some(ended)) => ended,
+                Ok(None) | Err(rustix::io::Errno::CHILD) => return Ok(then),
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            let Some(id) = self.commands.remove(&pid.as_raw_nonzero().get()) else { continue };
+            let how = match (status.exit_status(), status.terminating_signal()) {
+                (Some(code), _) => Ended::Exited(code),
+                (None, Some(signal)) => Ended::Killed(signal),
+                (None, None) => Ended::Exited(0),
+            };
+            self.channel.send(&FromSandbox::Ended { id, how }, &[])?;
+            if self.last == Some(id) {
+                then = Then::End;
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+// From rules about system calls to a program of classic BPF. Included by the build script, which runs it
+// once, and by the tests, which run what it makes against an interpreter.
+
+/// What happens to a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    Allow,
+    /// The call fails with this error number.
+    Refuse(u16),
+    /// The first exception whose conditions all hold refuses it; otherwise it is allowed.
+    Except(Vec<Exception>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exception {
+    pub errno: u16,
+    pub when: Vec<Condition>,
+}
+
+/// A question about one half of one argument: the low one, because the kernel looks at no more of most arguments,
+/// unless it is asked about a pointer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    pub argument: u32,
+    pub half: Half,
+    pub mask: u32,
+    pub test: Test,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Half {
+    Low,
+    High,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Test {
+    /// Equal to one of these.
+    Is(Vec<u32>),
+    /// Equal to none of these.
+    IsNot(Vec<u32>),
+    /// Some bit that the mask leaves is set.
+    HasAny,
+}
+
+/// One instruction: code, distance if true, distance if false, value.
+pub type Step = (u16, u8, u8, u32);
+
+const LOAD: u16 = 0x20;
+const AND: u16 = 0x54;
+const JUMP: u16 = 0x05;
+const JUMP_EQUAL: u16 = 0x15;
+const JUMP_AT_LEAST: u16 = 0x35;
+const RETURN: u16 = 0x06;
+
+const NUMBER: u32 = 0;
+const ARCHITECTURE: u32 = 4;
+const ARGUMENTS: u32 = 16;
+
+const KILL_PROCESS: u32 = 0x8000_0000;
+const ERRNO: u32 = 0x0005_0000;
+const ALLOWED: u32 = 0x7fff_0000;
+
+/// Numbers from here on belong to the x32 interface of the same architecture.
+const X32: u32 = 0x4000_0000;
+
+/// The whole program. `calls` maps numbers to actions, in rising order; every other number fails with `unknown`.
+/// A call made through another architecture's entry ends the process: its numbers mean something else.
+pub fn program(architecture: u32, unknown: u16, calls: &[(u32, Action)]) -> Vec<Step> {
+    let mut steps = vec![
+        (LOAD, 0, 0, ARCHITECTURE),
+        (JUMP_EQUAL, 1, 0, architecture),
+        (RETURN, 0, 0, KILL_PROCESS),
+        (LOAD, 0, 0, NUMBER),
+        (JUMP_AT_LEAST, 0, 1, X32),
+        refuse(unknown),
+    ];
+    steps.extend(tree(&runs(unknown, calls)));
+    steps
+}
+
+fn refuse(errno: u16) -> Step {
+    (RETURN, 0, 0, ERRNO | u32::from(errno))
+}
+
+/// Neighbouring numbers with the same action as one run; each run goes on until the next begins.
+fn runs(unknown: u16, calls: &[(u32, Action)]) -> Vec<(u32, Action)> {
+    let mut runs: Vec<(u32, Action)> = Vec::new();
+    let mut add = |start: u32, action: Action| {
+        if runs.last().is_none_or(|(_, last)| *last != action) {
+            runs.push((start, action));
+        }
+    };
+    let mut next = 0;
+    for (number, action) in calls {
+        if *number > next {
+            add(next, Action::Refuse(unknown));
+        }
+        add(*number, action.clone());
+        next = number + 1;
+    }
+    add(next, Action::Refuse(unknown));
+    runs
+}
+
+/// A balanced tree of comparisons: a call costs as many steps as the logarithm of the number of runs.
+fn tree(runs: &[(u32, Action)]) -> Vec<Step> {
+    if let [(_, action)] = runs {
+        return leaf(action);
+    }
+    let (left, right) = runs.split_at(runs.len() / 2);
+    let (left_steps, right_steps) = (tree(left), tree(right));
+    let mut steps = Vec::new();
+    // Jumps reach 255 steps; a plain jump reaches further.
+    match u8::try_from(left_steps.len()) {
+        Ok(distance) => steps.push((JUMP_AT_LEAST, distance, 0, right[0].0)),
+        Err(_) => {
+            steps.push((JUMP_AT_LEAST, 0, 1, right[0].0));
+            steps.push((JUMP, 0, 0, left_steps.len() as u32));
+        }
+    }
+    steps.extend(left_steps);
+    steps.extend(right_steps);
+    steps
+}
+
+fn leaf(action: &Action) -> Vec<Step> {
+    match action {
+        Action::Allow => vec![(RETURN, 0, 0, ALLOWED)],
+        Action::Refuse(errno) => vec![refuse(*errno)],
+        Action::Except(exceptions) => {
+            let mut steps: Vec<Step> = exceptions.iter().flat_map(exception).collect();
+            steps.push((RETURN, 0, 0, ALLOWED));
+            steps
+        }
+    }
+}
+
+/// Falls through to what follows as soon as one condition does not hold.
+fn exception(exception: &Exception) -> Vec<Step> {
+    let mut steps = vec![refuse(exception.errno)];
+    for condition in exception.when.iter().rev() {
+        // Both architectures are little-endian: the low half comes first.
+        let half = match condition.half {
+            Half::Low => 0,
+            Half::High => 4,
+        };
+        let mut before = vec![(LOAD, 0, 0, ARGUMENTS + 8 * condition.argument + half)];
+        if condition.mask != u32::MAX {
+            before.push((AND, 0, 0, condition.mask));
+        }
+        // A short exception keeps every distance below 256; the build checks that by the conversion.
+        let rest = u8::try_from(steps.len()).expect("an exception of at most 255 steps");
+        match &condition.test {
+            Test::HasAny => before.push((JUMP_EQUAL, rest, 0, 0)),
+            Test::Is(values) => {
+                let count = u8::try_from(values.len()).expect("an exception of at most 255 values");
+                for (position, value) in (0u8..).zip(values) {
+                    let last = position + 1 == count;
+                    before.push((JUMP_EQUAL, count - 1 - position, if last { rest } else { 0 }, *value));
+                }
+            }
+            Test::IsNot(values) => {
+                let count = u8::try_from(values.len()).expect("an exception of at most 255 values");
+                for (position, value) in (0u8..).zip(values) {
+                    before.push((JUMP_EQUAL, rest + (count - 1 - position), 0, *value));
+                }
+            }
+        }
+        before.extend(steps);
+        steps = before;
+    }
+    steps
+}

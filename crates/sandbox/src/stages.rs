@@ -1,0 +1,158 @@
+//! The way into a sandbox, in one line from top to bottom: reading order is execution order, and each stage
+//! says what becomes impossible with it. It runs in the first process of the new namespaces, which is a copy of
+//! the launcher made before the launcher has read anything that is secret.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+
+use cofferdam_linux_sys::{
+    descriptors, hardening, network_namespace, privileges, seccomp as filter, signals,
+};
+use rustix::process::{DumpableBehavior, Signal};
+
+use crate::channel::Channel;
+use crate::landlock::{self, Enforcement};
+use crate::messages::Problem;
+use crate::plan::{Identity, Isolation, Network, Plan};
+use crate::report::{LayerName, Report};
+use crate::root::Root;
+use crate::{layout, seccomp};
+
+/// The proof that every stage has been passed. Only [`confine`] makes one, and no program starts without one.
+#[derive(Debug)]
+pub struct Confined(());
+
+/// What is done before the plan has come, because it is the same for all of them.
+#[derive(Debug)]
+pub struct Begun {
+    root: Root,
+    report: Report,
+    /// How many processes there may be; opened before the host's `/proc` is out of sight.
+    most_processes: Option<fs::File>,
+    own_network: Option<network_namespace::Making>,
+}
+
+/// Leaves the launcher behind and makes everything that does not depend on the plan.
+pub fn begin(channel: &Channel, identity: Identity, network: Network) -> Result<Begun, Problem> {
+    let mut report = Report::default();
+
+    // From here on this process dies with the launcher, however that ends.
+    step("the end with the launcher", rustix::process::set_parent_process_death_signal(Some(Signal::KILL)))?;
+    // From here on nobody finds the launcher's variables in the memory of this copy.
+    step("forgetting the environment", privileges::forget_environment())?;
+    // From here on the standard streams of the launcher are not held open by this process.
+    step("leaving the standard streams", leave_standard_streams())?;
+    // From here on nothing that the launcher had open, or was started with, is held by this process.
+    step("leaving the descriptors", descriptors::keep_only(channel.as_fd()))?;
+    // The network is made beside all that follows, because that takes about as long.
+    let own_network = match network {
+        Network::None => Some(step("a network of its own", network_namespace::begin())?),
+        Network::Host => None,
+    };
+    // From here on nothing that the launcher ignored or caught is ignored or caught by a command.
+    step("forgetting signal handlers", signals::forget_handlers())?;
+
+    // From here on this process is nobody but the person who started it: one user and one group are mapped. The
+    // kernel gives the files of a closed process to root, so it is open for as long as the maps are written; the
+    // launcher's environment is forgotten by now.
+    step("opening /proc/self", rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable))?;
+    step("the user map", map_identity(identity))?;
+    // From here on no other process can read this one's memory, descriptors or environment.
+    step("closing /proc/1", rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable))?;
+    report.enforced(LayerName::Namespaces, "user, pid, mount, network, ipc, uts, cgroup");
+
+    // From here on the keys of the person's session are out of reach. A kernel without keyrings has none to keep.
+    match privileges::join_new_keyring() {
+        Err(error) if error.raw_os_error() != Some(38) => return step("a keyring of its own", Err(error)),
+        _ => report.enforced(LayerName::Keyring, "a new, empty session keyring"),
+    }
+
+    // From here on no crash hands memory to a file, or to a program of the host.
+    step("no core dumps", hardening::no_core_dumps())?;
+    let most_processes = fs::OpenOptions::new().write(true).open("/proc/sys/kernel/pid_max").ok();
+    let root = Root::begin().and_then(|root| root.carry_out(&layout::fixed()).map(|()| root));
+    let root = root.map_err(|failure| problem(failure.operation, &failure.error))?;
+    Ok(Begun { root, report, most_processes, own_network })
+}
+
+/// Carries the plan out. After it, this process and everything it starts is confined for good.
+pub fn confine(begun: Begun, plan: &Plan) -> Result<(Confined, Report), Problem> {
+    let Begun { root, mut report, most_processes, own_network } = begun;
+
+    // From here on no number of processes exhausts the host's: root has no other limit without a control group.
+    // A kernel before 6.14 has one number for the whole machine, and does not let us change it.
+    if let Some(mut file) = most_processes {
+        let _ = file.write_all(processes_at_most(plan).to_string().as_bytes());
+    }
+    step("the host name", rustix::system::sethostname(plan.hostname.as_bytes()))?;
+    step("the domain name", rustix::system::setdomainname(b"(none)"))?;
+    // From here on no file of the host exists that the plan does not name.
+    let built = root.carry_out(&plan.files).and_then(|()| root.enter());
+    built.map_err(|failure| problem(failure.operation, &failure.error))?;
+    report.enforced(LayerName::Files, format!("{} operations", plan.files.len()));
+
+    // From here on the only network is a loopback that nobody else has.
+    match own_network {
+        Some(network) => {
+            step("a network of its own", network.enter())?;
+            report.enforced(LayerName::Network, "a loopback of its own");
+        }
+        None => report.missing(LayerName::Network, "the host's network, by request"),
+    }
+
+    // From here on no program gains rights by being started, set-user-id programs included.
+    step("no new privileges", rustix::thread::set_no_new_privs(true))?;
+    // From here on no mount, route, host name or other process's identity can be changed.
+    step("dropping capabilities", privileges::drop_all_capabilities())?;
+    report.enforced(LayerName::Capabilities, "none left in any set, and locked");
+
+    // From here on nothing outside the writable paths can be written to, whatever the mounts say.
+    let short = match step("Landlock", landlock::restrict(&plan.writable))? {
+        Enforcement::Full => None,
+        Enforcement::Part => Some("the kernel knows only a part of it"),
+        Enforcement::None => Some("the kernel does not know it, or it is switched off"),
+    };
+    match (short, plan.isolation) {
+        (None, _) => report.enforced(LayerName::Landlock, "files, signals, abstract sockets"),
+        (Some(why), Isolation::BestEffort) => report.missing(LayerName::Landlock, why),
+        (Some(why), Isolation::Required) => return step("Landlock", Err(io::Error::other(why))),
+    }
+
+    // From here on most of the kernel does not exist.
+    step("the system call filter", filter::install(seccomp::FILTER))?;
+    report.enforced(LayerName::Seccomp, format!("{} instructions", seccomp::FILTER.len()));
+
+    // From here on the end of the launcher still ends everything, but leaves time to look over the workspace.
+    step("the end with the launcher", rustix::process::set_parent_process_death_signal(Some(Signal::TERM)))?;
+    Ok((Confined(()), report))
+}
+
+/// The kernel takes nothing below 301, which is little enough.
+fn processes_at_most(plan: &Plan) -> u64 {
+    const ENOUGH: u64 = 8192;
+    plan.limits.processes.unwrap_or(ENOUGH).clamp(301, 1 << 22)
+}
+
+fn map_identity(identity: Identity) -> io::Result<()> {
+    let Identity { user, group } = identity;
+    // Without this the kernel refuses a group map to anyone without privileges: dropping a group could open files.
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/gid_map", format!("{group} {group} 1\n"))?;
+    fs::write("/proc/self/uid_map", format!("{user} {user} 1\n"))
+}
+
+fn leave_standard_streams() -> io::Result<()> {
+    let null = fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdin(&null)?;
+    rustix::stdio::dup2_stdout(&null)?;
+    Ok(rustix::stdio::dup2_stderr(&null)?)
+}
+
+fn step<T, E: Into<io::Error>>(name: &str, result: Result<T, E>) -> Result<T, Problem> {
+    result.map_err(|error| problem(name.to_owned(), &error.into()))
+}
+
+fn problem(step: String, error: &io::Error) -> Problem {
+    Problem { step, error: error.to_string(), errno: error.raw_os_error() }
+}
