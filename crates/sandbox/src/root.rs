@@ -125,7 +125,7 @@ impl Root {
             Operation::Terminals { path } => {
                 let options =
                     [(c"newinstance", None), (c"ptmxmode", Some(c"0666")), (c"mode", Some(c"0620"))];
-                let tree = Tree::new(c"devpts", &options)?;
+                let tree = Tree::of_devices(c"devpts", &options)?;
                 tree.restrict(Restrictions::DEVICE)?;
                 self.attach(&tree, path.as_path())
             }

@@ -123,7 +123,14 @@ fn try_outside(binary: &str, who: Who, attack: &Attack) -> Result<Option<Probed>
     let probed = Probed::parse(line);
     let open = match attack.closes {
         Closes::Outcome => probed.open,
-        Closes::Effect => before != state_of(attack, &words),
+        Closes::Effect => {
+            let after = state_of(attack, &words);
+            // What was made outside of the scene would be left behind.
+            if let (None, Some(_), Some(path)) = (&before, &after, words.first()) {
+                fs::remove_file(path).expect("what the probe has made");
+            }
+            before != after
+        }
     };
     if open {
         return Ok(Some(probed));
@@ -150,6 +157,8 @@ fn try_outside(binary: &str, who: Who, attack: &Attack) -> Result<Option<Probed>
 fn state_of(attack: &Attack, words: &[String]) -> Option<(Option<Vec<u8>>, u32)> {
     use std::os::unix::fs::PermissionsExt;
     let path = words.first().filter(|_| attack.closes == Closes::Effect)?;
-    let mode = fs::symlink_metadata(Path::new(path)).ok()?.permissions().mode();
-    Some((fs::read(path).ok(), mode))
+    let metadata = fs::symlink_metadata(Path::new(path)).ok()?;
+    // Reading a pipe would wait for someone to write.
+    let contents = if metadata.is_file() { fs::read(path).ok() } else { None };
+    Some((contents, metadata.permissions().mode()))
 }
