@@ -1,5 +1,6 @@
 //! What a person or a machine reads on standard output.
 
+use std::ffi::OsStr;
 use std::io::{self, Write};
 
 use crate::exit::Exit;
@@ -43,6 +44,22 @@ pub fn table(headings: &[&str], rows: &[Vec<String>]) -> Result<(), Failure> {
         out.push('\n');
     }
     text(&out)
+}
+
+/// Foreign text as it may stand on a terminal: what would move the cursor, change colours or turn the direction
+/// of writing around is spelt out.
+pub fn inert(text: &OsStr) -> String {
+    let mut shown = String::new();
+    for character in text.to_string_lossy().chars() {
+        let turns =
+            matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if character.is_control() || turns {
+            shown.extend(character.escape_default());
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
 }
 
 /// A reader that has seen enough (`| head`) is not a failure.

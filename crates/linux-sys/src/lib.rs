@@ -11,7 +11,9 @@ pub mod memory;
 pub mod mount;
 pub mod netlink;
 pub mod own_environment;
+pub mod private;
 pub mod privileges;
+#[cfg(feature = "probe")]
 pub mod probe;
 pub mod read_guard;
 pub mod seccomp;

@@ -4,8 +4,8 @@ use std::{env, fs};
 
 use cofferdam_linux_sys::own_environment::{Erased, erase};
 
-const NAME: &str = "CARGO_PKG_DESCRIPTION";
-const OTHER: &str = "CARGO_PKG_NAME";
+const NAME: &str = "COFFERDAM_TEST_ERASED";
+const OTHER: &str = "COFFERDAM_TEST_KEPT";
 
 fn main() {
     // What test runners ask for before they run anything.
@@ -15,11 +15,24 @@ fn main() {
         }
         return;
     }
+    // The kernel shows the variables that a program was started with, so this one starts itself with them.
+    if env::var_os(NAME).is_none() {
+        let variables = [(NAME, "a value that is to vanish"), (OTHER, "another")];
+        panic!("{}", restart(&variables));
+    }
     req_e09_an_erased_variable_is_gone_from_proc();
 }
 
+/// Becomes this program again, with these variables added; returns only if that failed.
+#[expect(clippy::disallowed_methods, reason = "a test that needs variables of its own")]
+fn restart(variables: &[(&str, &str)]) -> std::io::Error {
+    use std::os::unix::process::CommandExt;
+    let program = env::current_exe().expect("this program");
+    std::process::Command::new(program).args(env::args_os().skip(1)).envs(variables.iter().copied()).exec()
+}
+
 fn req_e09_an_erased_variable_is_gone_from_proc() {
-    let value = env::var(NAME).expect("set by cargo");
+    let value = env::var(NAME).expect("set by `restart`");
     let in_proc = || {
         let block = fs::read("/proc/self/environ").expect("our own environment");
         block.windows(value.len()).any(|window| window == value.as_bytes())
@@ -38,6 +51,6 @@ fn req_e09_an_erased_variable_is_gone_from_proc() {
 
     assert!(!in_proc(), "the value is still there");
     assert_eq!(env::var_os(NAME), None);
-    assert_eq!(env::var(OTHER).as_deref(), Ok("cofferdam-linux-sys"), "others are untouched");
+    assert_eq!(env::var(OTHER).as_deref(), Ok("another"), "others are untouched");
     assert_eq!(erase(NAME.as_ref()), Erased::NotSet);
 }

@@ -37,11 +37,17 @@ impl Probed {
     }
 }
 
-/// The built probe. Only the tests of this package are told by cargo where it is, so others ask cargo, once;
-/// when everything was built already that takes no time.
+/// The built probe. Only the tests of this package are told by cargo where it is; other tests find it beside the
+/// directory of their own binary, or ask cargo for it, once.
 pub fn probe_binary() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(build)
+    BUILT.get_or_init(|| beside_this_test().unwrap_or_else(build))
+}
+
+/// With the whole workspace built, it is there; where cargo is not at hand, it must be.
+fn beside_this_test() -> Option<PathBuf> {
+    let test = std::env::current_exe().ok()?;
+    Some(test.parent()?.parent()?.join("cofferdam-probe")).filter(|probe| probe.is_file())
 }
 
 #[expect(clippy::disallowed_methods, reason = "cargo is asked in the tests' own environment")]

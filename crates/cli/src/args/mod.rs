@@ -1,9 +1,12 @@
 //! What was typed. One definition per flag feeds the parser, the help, the manual and the completions.
 
+pub mod audit;
 mod completions;
 mod config;
+mod env;
 mod man;
 mod mistake;
+mod providers;
 mod read_guard;
 pub mod run;
 mod secrets;
@@ -14,7 +17,9 @@ use crate::exit::Exit;
 
 pub use completions::{CompletionsArgs, Shell};
 pub use config::ConfigCommand;
+pub use env::{ChildArgs, EnvArgs, EnvCommand, TrustArg};
 pub use man::ManArgs;
+pub use providers::{KindArg, ProvidersArgs, ProvidersCommand};
 pub use read_guard::ReadGuardArgs;
 pub use secrets::{SecretsArgs, SecretsCheckArgs, SecretsCommand, SecretsListArgs};
 
@@ -26,7 +31,13 @@ pub use secrets::{SecretsArgs, SecretsCheckArgs, SecretsCommand, SecretsListArgs
     max_term_width = 100,
     disable_help_subcommand = true,
     color = clap::ColorChoice::Auto,
-    after_help = "Examples:\n  cofferdam read-guard notes.txt\n  cofferdam read-guard --help"
+    after_help = "\
+Examples:
+  cofferdam run -- make test         a command in a sandbox
+  cofferdam env show                 what a child would get of your environment
+  cofferdam secrets check            whether every credential can be loaded
+  cofferdam config check             every mistake in your configuration
+  cofferdam audit tail -f            decisions, as they are made"
 )]
 pub struct Args {
     #[command(subcommand)]
@@ -36,11 +47,14 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Run(Box<run::Run>),
-    /// Look after the configuration
-    #[command(subcommand)]
-    Config(ConfigCommand),
+    Env(EnvArgs),
+    Providers(ProvidersArgs),
     Secrets(SecretsArgs),
     ReadGuard(ReadGuardArgs),
+    Audit(audit::AuditArgs),
+    /// Look after the configuration
+    #[command(subcommand, after_help = "Examples:\n  cofferdam config check")]
+    Config(ConfigCommand),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }

@@ -7,7 +7,7 @@ use super::embedded::embedded;
 use super::{AddressClass, Cidr, Form};
 
 /// An address that was looked at and may be dialled. Only [`DenyList::check`] makes one, and the override of
-/// a name that the user wrote .
+/// a name that the user wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CheckedAddress(IpAddr);
 
@@ -28,9 +28,9 @@ pub enum DenyList {
     /// Every address that is not on the public internet.
     #[default]
     BuiltIn,
-    /// The user's own ranges instead, also where IPv6 carries an address of theirs. The metadata services of
-    /// clouds stay refused: a person who lists ranges does not mean to open those.
-    Ranges(Vec<Cidr>),
+    /// The same and the user's own ranges, also where IPv6 carries an address of theirs. Besides, not instead: a
+    /// person who adds a range does not mean to open all others.
+    BuiltInAnd(Vec<Cidr>),
     /// Written as an empty list, the one way to switch it off.
     Off,
 }
@@ -55,10 +55,8 @@ impl DenyList {
     pub fn check(&self, address: IpAddr) -> Result<CheckedAddress, Denied> {
         let reason = match self {
             Self::Off => None,
-            Self::BuiltIn => by_class(address, |class| class != AddressClass::Global),
-            Self::Ranges(ranges) => {
-                listed(ranges, address).or_else(|| by_class(address, |class| class == AddressClass::Metadata))
-            }
+            Self::BuiltIn => by_class(address),
+            Self::BuiltInAnd(ranges) => listed(ranges, address).or_else(|| by_class(address)),
         };
         match reason {
             None => Ok(CheckedAddress(address)),
@@ -67,9 +65,9 @@ impl DenyList {
     }
 }
 
-fn by_class(address: IpAddr, denied: fn(AddressClass) -> bool) -> Option<DenyReason> {
+fn by_class(address: IpAddr) -> Option<DenyReason> {
     let (class, form) = AddressClass::of(address);
-    denied(class).then_some(DenyReason::Class(class, form))
+    (class != AddressClass::Global).then_some(DenyReason::Class(class, form))
 }
 
 fn listed(ranges: &[Cidr], address: IpAddr) -> Option<DenyReason> {

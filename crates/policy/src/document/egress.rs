@@ -144,7 +144,7 @@ fn deny(section: &Section<'_>) -> DenyList {
             .map_err(|error| (error.to_string(), Some("write a range such as \"10.0.0.0/8\"".into())))
     });
     // A list of nothing but mistakes is empty too, but then the document is refused as a whole.
-    if ranges.is_empty() { DenyList::Off } else { DenyList::Ranges(ranges) }
+    if ranges.is_empty() { DenyList::Off } else { DenyList::BuiltInAnd(ranges) }
 }
 
 fn resolve(section: &Section<'_>) -> Resolve {

@@ -112,7 +112,7 @@ fn an_empty_document_has_the_defaults() {
 fn req_e03_an_omitted_deny_list_is_the_built_in_one_and_an_empty_one_is_off() {
     assert_eq!(config("[egress]").egress.deny, DenyList::BuiltIn);
     assert_eq!(config("[egress]\ndeny_cidrs = []").egress.deny, DenyList::Off);
-    assert!(matches!(config("[egress]\ndeny_cidrs = [\"::1\"]").egress.deny, DenyList::Ranges(_)));
+    assert!(matches!(config("[egress]\ndeny_cidrs = [\"::1\"]").egress.deny, DenyList::BuiltInAnd(_)));
 }
 
 #[test]

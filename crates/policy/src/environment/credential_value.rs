@@ -93,15 +93,17 @@ const KEYS: &[(&str, usize)] = &[
     ("ya29.", 20),
 ];
 
-/// Which bytes a key can begin with, so that most words cost one look.
-const FIRST: [bool; 256] = {
-    let mut first = [false; 256];
+/// Where in [`KEYS`] those with a certain first byte begin and end, so that most words cost one look.
+const BY_FIRST: [(usize, usize); 256] = {
+    let mut by_first = [(0, 0); 256];
     let mut at = 0;
     while at < KEYS.len() {
-        first[KEYS[at].0.as_bytes()[0] as usize] = true;
+        let first = KEYS[at].0.as_bytes()[0] as usize;
+        let (start, end) = by_first[first];
+        by_first[first] = (if end == 0 { at } else { start }, at + 1);
         at += 1;
     }
-    first
+    by_first
 };
 
 /// The first shape that is found in a value, in one pass over it.
@@ -121,9 +123,10 @@ pub(super) fn shape(value: &[u8]) -> Option<ValueShape> {
         if found.is_some() {
             return found;
         }
-        if !word && FIRST[byte as usize] {
-            let rest = &value[at..];
-            if let Some((prefix, _)) = KEYS.iter().find(|(prefix, tail)| is_key(rest, prefix, *tail)) {
+        if !word {
+            let (rest, (start, end)) = (&value[at..], BY_FIRST[usize::from(byte)]);
+            let key = KEYS[start..end].iter().find(|(prefix, tail)| is_key(rest, prefix, *tail));
+            if let Some((prefix, _)) = key {
                 return Some(ValueShape::Key(prefix));
             }
         }
@@ -149,6 +152,10 @@ fn in_key(byte: u8) -> bool {
 
 /// A digit must be among what follows: `sk-` also begins names of directories.
 fn is_key(rest: &[u8], prefix: &str, tail: usize) -> bool {
+    // Nearly all differ here already, which is cheaper to see than to call for a comparison.
+    if rest.get(1) != prefix.as_bytes().get(1) {
+        return false;
+    }
     let Some(after) = rest.strip_prefix(prefix.as_bytes()) else {
         return false;
     };
@@ -184,6 +191,15 @@ fn userinfo(rest: &[u8]) -> Option<ValueShape> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_with_one_first_byte_stand_together() {
+        assert!(KEYS.is_sorted_by_key(|(prefix, _)| prefix.as_bytes()[0]));
+        for (prefix, tail) in KEYS {
+            let value = format!("{prefix}{}", "7".repeat(*tail));
+            assert!(matches!(shape(value.as_bytes()), Some(ValueShape::Key(_))), "{prefix}");
+        }
+    }
 
     #[test]
     fn credentials_are_seen_wherever_they_stand() {

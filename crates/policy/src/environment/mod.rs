@@ -48,15 +48,22 @@ pub fn build(host: &HostEnvironment, request: &Request<'_>, providers: &Provider
     let mut variables = BTreeMap::new();
     let mut decisions = Vec::new();
     for name in judge.names() {
-        let judged = judge.judge(name);
-        if let Some(value) = judged.value {
+        let mut judged = judge.judge(name);
+        if let Some(value) = judged.value.take() {
             variables.insert(name.to_owned(), value.into_owned());
         }
-        decisions.push(Decision { name: name.to_owned(), rule: judged.rule, credential: judged.credential });
+        decisions.push(judged.into_decision(name));
     }
     assure_utf8(&mut variables, &mut decisions);
     decisions.sort_by(|one, other| one.name.cmp(&other.name));
     Built { environment: ChildEnvironment::of(variables), decisions }
+}
+
+/// What would happen to one variable.
+pub struct Explained {
+    pub decision: Decision,
+    /// Whether the child gets it; a variable that may pass but is not set is not given.
+    pub given: bool,
 }
 
 /// Says what would happen to one variable, whether or not the host has it.
@@ -65,14 +72,14 @@ pub fn explain(
     host: &HostEnvironment,
     request: &Request<'_>,
     providers: &ProviderVariables<'_>,
-) -> Decision {
+) -> Explained {
     let built = build(host, request, providers);
-    if let Some(decision) = built.decisions.into_iter().find(|decision| decision.name == name) {
-        return decision;
-    }
-    let judge = Judge { host, request, providers, bucket: bucket::of(request.trust) };
-    let judged = judge.judge(name);
-    Decision { name: name.to_owned(), rule: judged.rule, credential: judged.credential }
+    let given = built.environment.get(name).is_some();
+    let decision = built.decisions.into_iter().find(|decision| decision.name == name).unwrap_or_else(|| {
+        let judge = Judge { host, request, providers, bucket: bucket::of(request.trust) };
+        judge.judge(name).into_decision(name)
+    });
+    Explained { decision, given }
 }
 
 /// What came of one variable.
@@ -80,6 +87,12 @@ struct Judged<'a> {
     rule: Rule,
     value: Option<Cow<'a, OsStr>>,
     credential: bool,
+}
+
+impl Judged<'_> {
+    fn into_decision(self, name: &OsStr) -> Decision {
+        Decision { name: name.to_owned(), rule: self.rule, credential: self.credential }
+    }
 }
 
 /// A rule that spoke, with the value that the child gets by it.

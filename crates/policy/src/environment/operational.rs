@@ -25,7 +25,7 @@ impl fmt::Display for Purpose {
         f.write_str(match self {
             Self::Basic => "what every program needs",
             Self::Session => "person and terminal",
-            Self::Toolchain => "place of a toolchain",
+            Self::Toolchain => "toolchains",
             Self::Roots => "trusted certificates",
         })
     }

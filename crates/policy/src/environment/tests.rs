@@ -157,8 +157,9 @@ fn names_that_cannot_be_are_refused() {
 fn a_variable_that_is_not_set_can_be_explained() {
     let registry = registry();
     let variables = ProviderVariables::new(&registry);
-    let explained =
-        |name: &str| explain(OsStr::new(name), &host(&[]), &Request::plain(Trust::Unknown), &variables).rule;
+    let explained = |name: &str| {
+        explain(OsStr::new(name), &host(&[]), &Request::plain(Trust::Unknown), &variables).decision.rule
+    };
     assert_eq!(explained("ACME_LOGIN"), Rule::ProviderCredential("acme".into()));
     assert_eq!(explained("TERM"), Rule::Operational(Purpose::Session));
     assert_eq!(explained("LANG"), Rule::Utf8);

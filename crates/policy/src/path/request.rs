@@ -98,7 +98,7 @@ pub(super) fn canonical(text: &str) -> Result<Cow<'_, str>, PathError> {
         let byte = escape(&rest.as_bytes()[at..])?;
         decoded.push(byte);
         rest = &rest[at + 3..];
-        check_escaped(byte, rest.as_bytes())?;
+        check_escaped(byte)?;
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~') {
             out.push(char::from(byte));
         } else {
@@ -110,7 +110,22 @@ pub(super) fn canonical(text: &str) -> Result<Cow<'_, str>, PathError> {
     out.push_str(rest);
     decoded.extend_from_slice(rest.as_bytes());
     std::str::from_utf8(&decoded).map_err(|_| PathError::NotUtf8)?;
+    check_twice_escaped(&out)?;
     Ok(Cow::Owned(out))
+}
+
+/// Looks at the finished form: the digits behind an escaped `%` may have been escaped themselves (`%25%32e`).
+fn check_twice_escaped(canonical: &str) -> Result<(), PathError> {
+    let hidden =
+        |after: &str| ["2e", "2f", "5c", "25", "00", "3b"].iter().any(|digits| starts_with(after, digits));
+    match canonical.split("%25").skip(1).any(hidden) {
+        true => Err(PathError::DoubleEscape),
+        false => Ok(()),
+    }
+}
+
+fn starts_with(text: &str, lower: &str) -> bool {
+    text.get(..lower.len()).is_some_and(|start| start.eq_ignore_ascii_case(lower))
 }
 
 fn check_byte(byte: u8) -> Result<(), PathError> {
@@ -132,16 +147,12 @@ fn escape(text: &[u8]) -> Result<u8, PathError> {
     }
 }
 
-fn check_escaped(byte: u8, after: &[u8]) -> Result<(), PathError> {
+fn check_escaped(byte: u8) -> Result<(), PathError> {
     match byte {
         b'.' => Err(PathError::EscapedDot),
         b'/' => Err(PathError::EscapedSlash),
         b'\\' => Err(PathError::Backslash),
         0..0x20 | 0x7f => Err(PathError::Control),
-        b'%' => match after.get(..2).map(<[u8]>::to_ascii_lowercase).as_deref() {
-            Some(b"2e" | b"2f" | b"5c" | b"25" | b"00" | b"3b") => Err(PathError::DoubleEscape),
-            _ => Ok(()),
-        },
         _ => Ok(()),
     }
 }
@@ -198,6 +209,9 @@ mod tests {
             ("/a%5C..%5Cb", Backslash),
             ("/%252e%252e/a", DoubleEscape),
             ("/a%252fb", DoubleEscape),
+            ("/a%25%32%66b", DoubleEscape),
+            ("/a%25%33B", DoubleEscape),
+            ("/a%25%32e", DoubleEscape),
             ("/a%255cb", DoubleEscape),
             ("/a%25252fb", DoubleEscape),
             ("/a\0b", Control),

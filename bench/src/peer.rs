@@ -1,0 +1,37 @@
+//! Programs that are measured, or measured against: the one place where benchmarks start a process.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A program with nothing in its environment but a path, and its output thrown away.
+#[expect(clippy::disallowed_methods, reason = "the benchmarks' one way to start a process")]
+pub fn command(program: impl AsRef<Path>) -> Command {
+    let mut command = Command::new(program.as_ref());
+    command
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command
+}
+
+/// Runs it to its end, which is expected to be a good one: a program that fails at once would win every race.
+pub fn finish(command: &mut Command) {
+    let status = command.status().expect("a program that was found starts");
+    assert!(status.success(), "{command:?} ended with {status}");
+}
+
+/// The built program, which lies beside this one.
+pub fn cofferdam() -> Option<PathBuf> {
+    let path = std::env::current_exe().ok()?.with_file_name("cofferdam");
+    path.is_file().then_some(path)
+}
+
+/// A program of the system.
+pub fn on_path(name: &str) -> Option<PathBuf> {
+    ["/usr/local/bin", "/usr/bin", "/bin"]
+        .iter()
+        .map(|place| Path::new(place).join(name))
+        .find(|path| path.is_file())
+}

@@ -1,0 +1,58 @@
+//! What a machine needs before the tests can run.
+
+use std::path::Path;
+
+use crate::failure::{Done, Failure};
+use crate::process::Tool;
+
+/// A program, the Debian package it comes in, and what it is for.
+struct Need {
+    program: &'static str,
+    package: &'static str,
+    purpose: &'static str,
+}
+
+const NEEDS: &[Need] = &[
+    Need { program: "cc", package: "gcc", purpose: "linking" },
+    Need { program: "c++", package: "g++", purpose: "libFuzzer" },
+    Need { program: "curl", package: "curl", purpose: "a real client in tests" },
+    Need { program: "jq", package: "jq", purpose: "the peer of the record's benchmarks" },
+];
+
+const COMPONENTS: &[(&str, &str)] = &[("rustfmt", "fmt"), ("clippy", "clippy")];
+
+/// Installs what is missing, as root; otherwise says what to install.
+pub fn prepare() -> Done {
+    let missing: Vec<&Need> = NEEDS.iter().filter(|need| !is_on_path(need.program)).collect();
+    if !missing.is_empty() {
+        install(&missing)?;
+    }
+    for (component, subcommand) in COMPONENTS {
+        if !Tool::cargo().args([subcommand, "--version"]).succeeds() {
+            println!("adding the toolchain's {component}");
+            Tool::new("rustup").args(["component", "add", component]).run()?;
+        }
+    }
+    Ok(())
+}
+
+fn install(missing: &[&Need]) -> Done {
+    let packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
+    let why: Vec<String> =
+        missing.iter().map(|need| format!("{}: needed for {}", need.program, need.purpose)).collect();
+    let by_hand = Failure::new("programs that the tests need are not installed")
+        .findings(why)
+        .hint(format!("sudo apt-get install {}", packages.join(" ")));
+    if !super::is_root() || !is_on_path("apt-get") {
+        return Err(by_hand);
+    }
+    println!("installing {}", packages.join(", "));
+    let apt = || Tool::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").arg("-qq");
+    apt().arg("update").run()?;
+    apt().args(["install", "-y", "--no-install-recommends"]).args(packages).run()
+}
+
+fn is_on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| Path::new(&directory).join(program).is_file())
+}
