@@ -83,9 +83,8 @@ fn open_terminal(window: Window) -> io::Result<Terminal> {
 
 /// The last steps, in the process that will be the program. Returns only if one of them failed.
 fn become_program(_: &Confined, command: &Command, image: &Image, terminal: Option<&Terminal>) -> NotStarted {
-    match prepare(command, terminal) {
-        Err(error) => return NotStarted::Other(error.raw_os_error().unwrap_or(0)),
-        Ok(()) => {}
+    if let Err(error) = prepare(command, terminal) {
+        return NotStarted::Other(error.raw_os_error().unwrap_or(0));
     }
     if let Err(error) = rustix::process::chdir(&command.directory) {
         return NotStarted::Directory(error.raw_os_error());

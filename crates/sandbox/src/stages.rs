@@ -79,7 +79,7 @@ pub fn confine(plan: &Plan) -> Result<(Confined, Report), Problem> {
         Enforcement::Full => report.enforced(LayerName::Landlock, "files, signals, abstract sockets"),
         Enforcement::Part => report.missing(LayerName::Landlock, "the kernel knows only a part of it"),
         Enforcement::None => {
-            report.missing(LayerName::Landlock, "the kernel does not know it, or it is switched off")
+            report.missing(LayerName::Landlock, "the kernel does not know it, or it is switched off");
         }
     }
 
