@@ -4,6 +4,7 @@
 mod audit;
 mod policy_match;
 mod redaction;
+mod session;
 mod start;
 
 use std::process::ExitCode;
@@ -17,6 +18,7 @@ type Benchmark = (&'static str, fn(&mut Bench));
 /// All benchmarks, in the order in which they run.
 const BENCHMARKS: &[Benchmark] = &[
     ("start", start::run),
+    ("session", session::run),
     ("policy_match", policy_match::run),
     ("redaction", redaction::run),
     ("audit", audit::run),
