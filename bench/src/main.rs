@@ -5,6 +5,7 @@ mod audit;
 mod policy_match;
 mod redaction;
 mod sandbox;
+mod session;
 mod start;
 
 use std::process::ExitCode;
@@ -19,6 +20,7 @@ type Benchmark = (&'static str, fn(&mut Bench));
 const BENCHMARKS: &[Benchmark] = &[
     ("start", start::run),
     ("sandbox", sandbox::run),
+    ("session", session::run),
     ("policy_match", policy_match::run),
     ("redaction", redaction::run),
     ("audit", audit::run),

@@ -21,7 +21,7 @@ impl Place {
     fn new() -> Self {
         let home = Home::new();
         let workspace = home.path().join("project");
-        fs::create_dir(&workspace).unwrap();
+        fs::create_dir(&workspace).expect("a directory");
         Self { home, workspace }
     }
 
@@ -35,14 +35,24 @@ impl Place {
 }
 
 fn kill(child: &Child, signal: Signal) {
-    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    rustix::process::kill_process(pid, signal).unwrap();
+    let pid = Pid::from_raw(i32::try_from(child.id()).expect("a number of a process"))
+        .expect("a number of a process");
+    rustix::process::kill_process(pid, signal).expect("the process is there");
 }
 
 fn await_line(child: &mut Child, line: &str) {
     let (mut seen, mut byte) = (Vec::new(), [0]);
     while !seen.ends_with(line.as_bytes()) {
-        assert_eq!(child.stdout.as_mut().unwrap().read(&mut byte).unwrap(), 1, "{seen:?}");
+        assert_eq!(
+            child
+                .stdout
+                .as_mut()
+                .expect("standard output is a pipe")
+                .read(&mut byte)
+                .expect("standard output is a pipe"),
+            1,
+            "{seen:?}"
+        );
         seen.push(byte[0]);
     }
 }
@@ -248,15 +258,15 @@ fn req_i03_two_hundred_runs_leave_nothing() {
 }
 
 fn mounts() -> BTreeSet<String> {
-    let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let table = fs::read_to_string("/proc/self/mountinfo").expect("it can be read");
     table.lines().filter_map(|line| line.split(' ').nth(4).map(str::to_owned)).collect()
 }
 
 fn files(place: &Place) -> BTreeSet<PathBuf> {
     fn walk(directory: &std::path::Path, found: &mut BTreeSet<PathBuf>) {
-        for entry in fs::read_dir(directory).unwrap().flatten() {
+        for entry in fs::read_dir(directory).expect("a directory").flatten() {
             found.insert(entry.path());
-            if entry.file_type().unwrap().is_dir() {
+            if entry.file_type().expect("it can be read").is_dir() {
                 walk(&entry.path(), found);
             }
         }

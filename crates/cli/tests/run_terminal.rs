@@ -17,7 +17,7 @@ impl Place {
     fn new() -> Self {
         let home = Home::new();
         let workspace = home.path().join("project");
-        std::fs::create_dir(&workspace).unwrap();
+        std::fs::create_dir(&workspace).expect("a directory");
         Self { home, workspace }
     }
 
@@ -27,7 +27,8 @@ impl Place {
 }
 
 fn signal(pid: i32, signal: Signal) {
-    rustix::process::kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+    rustix::process::kill_process(Pid::from_raw(pid).expect("the process is there"), signal)
+        .expect("the process is there");
 }
 
 /// Waiting for time to pass, and not stopped.

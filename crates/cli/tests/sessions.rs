@@ -21,7 +21,7 @@ impl Place {
     fn new() -> Self {
         let home = Home::new();
         let workspace = home.path().join("project");
-        fs::create_dir(&workspace).unwrap();
+        fs::create_dir(&workspace).expect("a directory");
         Self { home, workspace }
     }
 
@@ -47,8 +47,9 @@ impl Place {
 
     fn keeper(&self) -> i32 {
         let listed = self.session(&["list", "--json"]).expect_status(0).stdout();
-        let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
-        i32::try_from(listed[0]["pid"].as_i64().unwrap()).unwrap()
+        let listed: serde_json::Value = serde_json::from_str(&listed).expect("what the program lists");
+        i32::try_from(listed[0]["pid"].as_i64().expect("a number of a process"))
+            .expect("a number of a process")
     }
 }
 
@@ -61,18 +62,28 @@ impl Drop for Place {
 }
 
 fn kill(pid: i32, signal: Signal) {
-    rustix::process::kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+    rustix::process::kill_process(Pid::from_raw(pid).expect("the process is there"), signal)
+        .expect("the process is there");
 }
 
 fn pid(child: &Child) -> i32 {
-    i32::try_from(child.id()).unwrap()
+    i32::try_from(child.id()).expect("a number of a process")
 }
 
 /// Reads until the line has come.
 fn await_line(child: &mut Child, line: &str) {
     let (mut seen, mut byte) = (Vec::new(), [0]);
     while !seen.ends_with(line.as_bytes()) {
-        assert_eq!(child.stdout.as_mut().unwrap().read(&mut byte).unwrap(), 1, "{seen:?}");
+        assert_eq!(
+            child
+                .stdout
+                .as_mut()
+                .expect("standard output is a pipe")
+                .read(&mut byte)
+                .expect("standard output is a pipe"),
+            1,
+            "{seen:?}"
+        );
         seen.push(byte[0]);
     }
 }

@@ -33,15 +33,14 @@ impl Raw {
         let before = rustix::termios::tcgetattr(io::stdin())?;
         *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(before);
         let raw = Self(());
-        raw.again()?;
+        set_raw()?;
         Ok(Some(raw))
     }
 
     /// Back to raw mode, after somebody else has used the terminal.
-    pub fn again(&self) -> io::Result<()> {
-        let mut modes = rustix::termios::tcgetattr(io::stdin())?;
-        modes.make_raw();
-        Ok(rustix::termios::tcsetattr(io::stdin(), OptionalActions::Now, &modes)?)
+    pub fn again(&self) {
+        // Closing a terminal continues its processes, too; then there is none to set.
+        let _ = set_raw();
     }
 
     /// Gives the terminal back and stops this process, as Ctrl-Z in an ordinary program would; returns, with the
@@ -49,7 +48,8 @@ impl Raw {
     pub fn pause(&self) -> io::Result<()> {
         restore();
         rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP)?;
-        self.again()
+        self.again();
+        Ok(())
     }
 }
 
@@ -58,6 +58,12 @@ impl Drop for Raw {
         restore();
         *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
+}
+
+fn set_raw() -> io::Result<()> {
+    let mut modes = rustix::termios::tcgetattr(io::stdin())?;
+    modes.make_raw();
+    Ok(rustix::termios::tcsetattr(io::stdin(), OptionalActions::Now, &modes)?)
 }
 
 fn restore() {

@@ -134,7 +134,7 @@ impl Watch<'_> {
             return self.hear();
         }
         if left.is_some_and(|left| left.is_zero()) {
-            self.time_is_up()?;
+            self.time_is_up();
         }
         Ok(None)
     }
@@ -142,9 +142,10 @@ impl Watch<'_> {
     fn serve_terminal(&mut self, ready: &[(Side, PollFlags)]) -> io::Result<()> {
         let Some((relay, _)) = &mut self.terminal else { return Ok(()) };
         match relay.serve(ready)? {
-            Heard::Nothing | Heard::Detach => Ok(()),
+            Heard::Nothing | Heard::Detach => {}
             Heard::HungUp => self.ask_to_end(HANG_UP),
         }
+        Ok(())
     }
 
     fn leave_terminal(&mut self) -> io::Result<()> {
@@ -158,38 +159,43 @@ impl Watch<'_> {
         while let Some(signal) = signals.next()? {
             match (signal, &self.terminal) {
                 // Who asks the launcher to end, or closes its terminal, does not mean to wait for ever.
-                (TERM | HANG_UP, _) => self.ask_to_end(signal)?,
+                (TERM | HANG_UP, _) => self.ask_to_end(signal),
                 (terminal::WINDOW_CHANGED, Some((relay, _))) => relay.resize(),
                 (terminal::STOP, Some((_, Some(raw)))) => raw.pause()?,
                 (terminal::CONTINUE, Some((relay, Some(raw)))) => {
-                    raw.again()?;
+                    raw.again();
                     relay.resize();
                 }
                 (terminal::WINDOW_CHANGED | terminal::STOP | terminal::CONTINUE, _) => {}
-                (signal, _) => self.sandbox.signal(COMMAND, signal)?,
+                (signal, _) => self.send(signal),
             }
         }
         Ok(())
     }
 
-    fn ask_to_end(&mut self, signal: i32) -> io::Result<()> {
+    fn ask_to_end(&mut self, signal: i32) {
         // Asking again gives no more time.
         if !self.ending {
             self.ending = true;
             self.deadline = Some(Instant::now() + GRACE);
         }
-        self.sandbox.signal(COMMAND, signal)
+        self.send(signal);
     }
 
-    fn time_is_up(&mut self) -> io::Result<()> {
+    /// A sandbox that is gone already has left word of how it ended, which comes next.
+    fn send(&self, signal: i32) {
+        let _ = self.sandbox.signal(COMMAND, signal);
+    }
+
+    fn time_is_up(&mut self) {
         if self.ending {
             self.deadline = None;
-            return self.sandbox.finish();
+            // As above: if it cannot be asked, it has ended.
+            let _ = self.sandbox.finish();
+            return;
         }
         self.how = Some(How::TimedOut);
-        self.ending = true;
-        self.deadline = Some(Instant::now() + GRACE);
-        self.sandbox.signal(COMMAND, TERM)
+        self.ask_to_end(TERM);
     }
 
     fn hear(&mut self) -> io::Result<Option<End>> {

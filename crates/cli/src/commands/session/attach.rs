@@ -102,7 +102,7 @@ fn obey(signals: &Signals, relay: &Relay, raw: Option<&Raw>) -> io::Result<bool>
             (terminal::WINDOW_CHANGED, _) => relay.resize(),
             (terminal::STOP, Some(raw)) => raw.pause()?,
             (terminal::CONTINUE, Some(raw)) => {
-                raw.again()?;
+                raw.again();
                 relay.resize();
             }
             _ => {}

@@ -56,19 +56,19 @@ fn prepare(parent: &Channel, network: Network) -> Result<(Keeper, Signals), Born
     // Before the plan and the environment have come: the sandbox begins as a copy of this process.
     let prepared =
         launch::prepare(network).map_err(|error| Born::NoNamespaces(error.raw_os_error().unwrap_or(0)))?;
-    let (setup, first) = receive(parent).map_err(no_socket)?;
+    let (setup, first) = receive(parent).map_err(|error| no_socket(&error))?;
     let (sandbox, _report) = prepared.build(&setup.plan).map_err(Born::NotBuilt)?;
-    let signals = Signals::take_over(&ENDING).map_err(no_socket)?;
+    let signals = Signals::take_over(&ENDING).map_err(|error| no_socket(&error))?;
     let listener = listen(&setup).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => Born::NameTaken,
-        _ => no_socket(error),
+        _ => no_socket(&error),
     })?;
     let left = Left::new(setup.workspace.clone().into(), &first);
     let end = setup.lifetime.map(|lifetime| Instant::now() + lifetime);
     Ok((Keeper::new(sandbox, listener, left, setup, end), signals))
 }
 
-fn no_socket(error: io::Error) -> Born {
+fn no_socket(error: &io::Error) -> Born {
     Born::NoSocket(error.to_string())
 }
 

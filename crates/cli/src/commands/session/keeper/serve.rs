@@ -256,7 +256,7 @@ impl Keeper {
     fn attend(&mut self, id: u64) -> io::Result<()> {
         let Some(client) = self.clients.get(&id) else { return Ok(()) };
         match client.channel.receive::<Request>() {
-            Ok(Some((request, descriptors))) => match self.obey(id, request, descriptors) {
+            Ok(Some((request, descriptors))) => match self.obey(id, request, &descriptors) {
                 Ok(()) => {}
                 Err(refusal) => self.tell(Some(id), &Reply::Refused(refusal), &[]),
             },
@@ -280,7 +280,7 @@ impl Keeper {
         }
     }
 
-    fn obey(&mut self, client: u64, request: Request, streams: Vec<OwnedFd>) -> Result<(), Refusal> {
+    fn obey(&mut self, client: u64, request: Request, streams: &[OwnedFd]) -> Result<(), Refusal> {
         // Nothing is taken that was not asked for.
         let expected = if matches!(request, Request::Exec { .. }) { 3 } else { 0 };
         if streams.len() != expected || self.listener.is_none() {
@@ -303,7 +303,7 @@ impl Keeper {
                     self.start_in_background(&what, timeout.map(|timeout| Instant::now() + timeout))?;
                 self.tell(Some(client), &Reply::Background { process }, &[]);
             }
-            Request::Attach { what, window } => self.attach(client, what, window)?,
+            Request::Attach { what, window } => self.attach(client, what.as_ref(), window)?,
             Request::Status => {
                 let status = self.status();
                 self.tell(Some(client), &Reply::Status(status), &[]);
@@ -339,8 +339,8 @@ impl Keeper {
         }
     }
 
-    /// Starts a command with these streams. The keeper's own copies of them are closed when this returns.
-    fn start(&mut self, mut process: Process, what: &What, streams: Vec<OwnedFd>) -> Result<u64, Refusal> {
+    /// Starts a command with these streams, of which the caller closes its own copies.
+    fn start(&mut self, mut process: Process, what: &What, streams: &[OwnedFd]) -> Result<u64, Refusal> {
         let ready = self.left.ready(what).map_err(failed)?;
         process.account = ready.account.filter(|_| matches!(process.role, Role::Foreground { .. }));
         let descriptors: Vec<BorrowedFd<'_>> = streams.iter().chain(&ready.beside).map(AsFd::as_fd).collect();
@@ -372,18 +372,18 @@ impl Keeper {
         let role = Role::Background { output: Some(output), log: super::log::Log::default() };
         let mut process = Process::new(shown(what), role);
         process.deadline = deadline;
-        self.start(process, what, vec![null, input, errors])
+        self.start(process, what, &[null, input, errors])
     }
 
-    fn attach(&mut self, client: u64, what: Option<What>, window: Window) -> Result<(), Refusal> {
+    fn attach(&mut self, client: u64, what: Option<&What>, window: Window) -> Result<(), Refusal> {
         if what.is_none() && self.attach_again(client)? {
             return Ok(());
         }
-        let image = match &what {
+        let image = match what {
             Some(what) => self.left.ready(what).map(|ready| ready.image),
             None => self.left.interactive(),
         };
-        let command = what.as_ref().map_or_else(|| "shell".to_owned(), shown);
+        let command = what.map_or_else(|| "shell".to_owned(), shown);
         let role = Role::Terminal { controller: None, log: super::log::Log::default(), client: Some(client) };
         let process = Process::new(command, role);
         let id = self.send_start(process, &image.map_err(failed)?, Some(window), &[])?;
