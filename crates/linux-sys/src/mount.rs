@@ -55,8 +55,18 @@ impl Tree {
         Ok(Self(rustix::mount::open_tree(descriptor, c"", flags)?))
     }
 
-    /// A new file system with these options; one without a value is a flag.
+    /// A new file system with these options; one without a value is a flag. Device files in it are dead.
     pub fn new(kind: &CStr, options: &[(&CStr, Option<&CStr>)]) -> io::Result<Self> {
+        let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+        Self::make(kind, options, attributes)
+    }
+
+    /// The same for a file system that consists of devices, as the one of terminals does.
+    pub fn of_devices(kind: &CStr, options: &[(&CStr, Option<&CStr>)]) -> io::Result<Self> {
+        Self::make(kind, options, MountAttrFlags::MOUNT_ATTR_NOSUID)
+    }
+
+    fn make(kind: &CStr, options: &[(&CStr, Option<&CStr>)], attributes: MountAttrFlags) -> io::Result<Self> {
         let context = rustix::mount::fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
         for (key, value) in options {
             match value {
@@ -65,7 +75,6 @@ impl Tree {
             }
         }
         rustix::mount::fsconfig_create(context.as_fd())?;
-        let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
         Ok(Self(rustix::mount::fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)?))
     }
 

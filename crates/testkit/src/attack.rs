@@ -35,6 +35,8 @@ pub enum Outside {
     OpenForRoot,
     /// Not every host has what it takes; what is missing where it is closed.
     OpenWhere(&'static str),
+    /// Not tried: it would reach something real that is not the tests' to touch. Which row shows the same probe open.
+    Untried(&'static str),
 }
 
 impl Attack {
@@ -51,6 +53,11 @@ impl Attack {
     #[must_use]
     pub const fn only_where(self, missing: &'static str) -> Self {
         Self { outside: Outside::OpenWhere(missing), ..self }
+    }
+
+    #[must_use]
+    pub const fn untried_outside(self, instead: &'static str) -> Self {
+        Self { outside: Outside::Untried(instead), ..self }
     }
 
     #[must_use]
@@ -112,6 +119,10 @@ fn try_inside(binary: &str, who: Who, attack: &Attack) -> Result<Probed, String>
 }
 
 fn try_outside(binary: &str, who: Who, attack: &Attack) -> Result<Option<Probed>, String> {
+    if let Outside::Untried(instead) = attack.outside {
+        eprintln!("SKIPPED {} {:?} without the sandbox: {instead}", attack.probe, attack.words);
+        return Ok(None);
+    }
     let scene = Scene::new(binary, who);
     let words = scene.words(attack);
     let before = state_of(attack, &words);
@@ -123,7 +134,14 @@ fn try_outside(binary: &str, who: Who, attack: &Attack) -> Result<Option<Probed>
     let probed = Probed::parse(line);
     let open = match attack.closes {
         Closes::Outcome => probed.open,
-        Closes::Effect => before != state_of(attack, &words),
+        Closes::Effect => {
+            let after = state_of(attack, &words);
+            // What was made outside of the scene would be left behind.
+            if let (None, Some(_), Some(path)) = (&before, &after, words.first()) {
+                fs::remove_file(path).expect("what the probe has made");
+            }
+            before != after
+        }
     };
     if open {
         return Ok(Some(probed));
@@ -140,7 +158,7 @@ fn try_outside(binary: &str, who: Who, attack: &Attack) -> Result<Option<Probed>
             eprintln!("SKIPPED {}: {missing}: {}", attack.probe, probed.detail);
             Ok(None)
         }
-        Outside::Open | Outside::OpenForRoot => {
+        Outside::Open | Outside::OpenForRoot | Outside::Untried(_) => {
             Err(format!("closed, so the probe shows nothing: {}", probed.detail))
         }
     }
@@ -150,6 +168,8 @@ fn try_outside(binary: &str, who: Who, attack: &Attack) -> Result<Option<Probed>
 fn state_of(attack: &Attack, words: &[String]) -> Option<(Option<Vec<u8>>, u32)> {
     use std::os::unix::fs::PermissionsExt;
     let path = words.first().filter(|_| attack.closes == Closes::Effect)?;
-    let mode = fs::symlink_metadata(Path::new(path)).ok()?.permissions().mode();
-    Some((fs::read(path).ok(), mode))
+    let metadata = fs::symlink_metadata(Path::new(path)).ok()?;
+    // Reading a pipe would wait for someone to write.
+    let contents = if metadata.is_file() { fs::read(path).ok() } else { None };
+    Some((contents, metadata.permissions().mode()))
 }

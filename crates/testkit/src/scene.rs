@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirEntryExt, PermissionsExt};
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -95,6 +95,8 @@ pub struct Scene {
     _memory: SharedMemory,
     _queue: Option<MessageQueue>,
     posix_memory: PathBuf,
+    /// The files of the workspace as they were, by their numbers.
+    planted: Vec<u64>,
 }
 
 impl Scene {
@@ -132,6 +134,7 @@ impl Scene {
             _memory: SharedMemory::plant(key, format!("{CANARY}system-v").as_bytes()).expect("shared memory"),
             _queue: MessageQueue::plant(&format!("/{name}")).ok(),
             posix_memory,
+            planted: inodes(&at("project")),
             name,
             home,
         }
@@ -226,20 +229,15 @@ impl Scene {
         });
     }
 
-    /// A file of the workspace that holds a canary and was not planted with it.
+    /// A file of the workspace that holds a canary and was not planted with it, whatever it is called now.
     pub fn canary_in_workspace(&self) -> Option<String> {
-        let planted: Vec<PathBuf> = SECRETS
-            .iter()
-            .chain(&["project/account.json", "project/alias.txt"])
-            .map(|path| self.home().join(path))
-            .collect();
         let mut directories = vec![self.workspace()];
         while let Some(directory) = directories.pop() {
             for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
                 let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
                 if kind.is_dir() {
                     directories.push(path);
-                } else if kind.is_file() && !planted.contains(&path) && !path.ends_with("probe") {
+                } else if kind.is_file() && !self.planted.contains(&entry.ino()) {
                     let contents = fs::read(&path).unwrap_or_default();
                     if contents.windows(CANARY.len()).any(|window| window == CANARY.as_bytes()) {
                         return Some(path.display().to_string());
@@ -261,7 +259,9 @@ impl Drop for Scene {
 
 fn plant_files(home: &Home) {
     for path in SECRETS {
-        home.write(path, format!("{CANARY}{}\n", path.replace('/', "-")));
+        // A comment in Cofferdam's own configuration, which has to be read.
+        let comment = if path.starts_with("cofferdam/") { "# " } else { "" };
+        home.write(path, format!("{comment}{CANARY}{}\n", path.replace('/', "-")));
     }
     home.write("project/account.json", SERVICE_ACCOUNT.replace("CANARY", &format!("{CANARY}account")));
     home.write("project/README", "a project\n");
@@ -287,6 +287,15 @@ fn link_or_copy(from: &Path, to: &Path) {
     if fs::hard_link(from, to).is_err() {
         fs::copy(from, to).expect("a copy of the program");
     }
+}
+
+fn inodes(directory: &Path) -> Vec<u64> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let below = |entry: &fs::DirEntry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => inodes(&entry.path()),
+        _ => vec![entry.ino()],
+    };
+    entries.flat_map(|entry| below(&entry)).collect()
 }
 
 /// Gives all of it to the one who attacks.

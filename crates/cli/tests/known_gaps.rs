@@ -1,0 +1,121 @@
+//! What a sandbox over the workspace itself does not stop. Each test shows the gap, so that it fails on the day it
+//! is closed, and names the way around it.
+//!
+//! Hiding is a mount over a file that exists. What appears later, or takes the place of a hidden file by a rename on
+//! the host, was never covered: the kernel takes a mount away with the name it stands on.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+
+use cofferdam_testkit::{Cofferdam, Home};
+
+const COFFERDAM: &str = env!("CARGO_BIN_EXE_cofferdam");
+const VALUE: &str = "written-while-it-runs";
+
+/// Runs a command that waits, changes the host meanwhile, lets it read `.env`, and gives what it read.
+fn read_after(home: &Home, change: impl FnOnce()) -> String {
+    let script = "echo ready; read go; cat .env";
+    let mut child = Cofferdam::new(COFFERDAM, home)
+        .current_dir(&home.path().join("project"))
+        .args(["run", "--", "sh", "-c", script])
+        .spawn();
+    let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut line = String::new();
+    output.read_line(&mut line).expect("a line");
+    assert_eq!(line, "ready\n");
+    change();
+    child.stdin.take().expect("a pipe").write_all(b"go\n").expect("a line");
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).expect("the rest");
+    child.wait().expect("its end");
+    rest
+}
+
+#[test]
+fn known_gap_a_secret_that_the_host_makes_later_is_seen() {
+    let home = Home::new();
+    home.write("project/README", "");
+    let read = read_after(&home, || {
+        home.write("project/.env", VALUE);
+    });
+    assert!(read.contains(VALUE), "closed: make it a row of threats_files.rs");
+}
+
+#[test]
+fn known_gap_a_secret_that_the_host_replaces_by_a_rename_is_seen() {
+    let home = Home::new();
+    home.write("project/.env", "before");
+    home.write("project/new", VALUE);
+    let at = |name: &str| home.path().join("project").join(name);
+    let read = read_after(&home, || fs::rename(at("new"), at(".env")).expect("a rename"));
+    assert!(read.contains(VALUE), "closed: make it a row of threats_files.rs");
+}
+
+/// The twin: what the host writes into a file that is hidden stays hidden.
+#[test]
+fn req_i06_a_secret_that_the_host_rewrites_in_place_stays_hidden() {
+    let home = Home::new();
+    home.write("project/.env", "before");
+    let read = read_after(&home, || {
+        fs::write(home.path().join("project/.env"), VALUE).expect("a write");
+    });
+    assert_eq!(read, "");
+}
+
+/// A clone is honest work, so new repositories below the workspace are left where they are; their hooks and
+/// configuration run when the person goes there with git.
+#[test]
+fn known_gap_a_new_repository_below_the_workspace_keeps_its_hooks() {
+    let home = Home::new();
+    home.write("project/README", "");
+    let script = "mkdir -p below/.git/hooks; echo x > below/.git/hooks/post-checkout";
+    Cofferdam::new(COFFERDAM, &home)
+        .current_dir(&home.path().join("project"))
+        .args(["run", "--", "sh", "-c", script])
+        .run()
+        .expect_status(0);
+    let hook = home.path().join("project/below/.git/hooks/post-checkout");
+    assert!(hook.exists(), "closed: make it a row of threats_writes.rs");
+}
+
+/// The kernel lets nobody but root drop a group, and a file may be open to one.
+#[test]
+fn known_gap_an_ordinary_user_keeps_the_groups() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("SKIPPED: only root can choose the groups of a command");
+        return;
+    }
+    let home = Home::outside_tmp();
+    home.write("project/README", "");
+    home.chmod("project", 0o777);
+    home.chmod("", 0o755);
+    let words = ["--reuid=54321", "--regid=54321", "--groups=54321,54322", "--inh-caps=-all", "--"];
+    // The build directory may be closed to an ordinary user.
+    let binary = home.path().join("cofferdam-binary");
+    fs::copy(COFFERDAM, &binary).expect("a copy");
+    let outcome = Cofferdam::new("/usr/bin/setpriv", &home)
+        .current_dir(&home.path().join("project"))
+        .args(words)
+        .arg(&binary)
+        .args(["run", "--", "grep", "Groups", "/proc/self/status"])
+        .run()
+        .expect_status(0);
+    assert!(outcome.stdout().contains("65534"), "closed: {}", outcome.stdout());
+}
+
+/// Root has none left.
+#[test]
+fn req_i11_root_keeps_no_group() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("SKIPPED: this is about root");
+        return;
+    }
+    let home = Home::new();
+    home.write("project/README", "");
+    let outcome = Cofferdam::new("/usr/bin/setpriv", &home)
+        .current_dir(&home.path().join("project"))
+        .args(["--groups=4,27", "--", COFFERDAM, "run", "--", "grep", "Groups", "/proc/self/status"])
+        .run()
+        .expect_status(0);
+    assert_eq!(outcome.stdout().trim(), "Groups:");
+}

@@ -1,0 +1,29 @@
+//! System calls and kernel surface (section F of the threat model), tried from inside.
+
+use cofferdam_testkit::{Attack, Who, assert_closed};
+
+const COFFERDAM: &str = env!("CARGO_BIN_EXE_cofferdam");
+
+const ATTACKS: &[Attack] = &[
+    Attack::new(78, "io-uring", &[]).only_where("this host refuses io_uring itself"),
+    Attack::new(79, "kernel-calls", &[]),
+    Attack::new(80, "old-entry", &[]).only_where("this kernel runs no 32-bit programs"),
+    Attack::new(80, "x32-entry", &[]).only_where("this kernel has no x32"),
+    Attack::new(82, "unknown-calls", &[]),
+    Attack::new(84, "own-filter", &[]).only_where("this host refuses io_uring itself"),
+    Attack::new(87, "socket-families", &[]).only_where("this kernel has no other families"),
+    Attack::new(87, "socket-pairs", &[]),
+    Attack::new(87, "socket-protocols", &[]).only_where("this kernel has no other protocols"),
+    Attack::new(87, "netlink-protocols", &[]),
+    Attack::new(88, "out-of-band", &[]),
+];
+
+#[test]
+fn req_i11_most_of_the_kernel_does_not_exist_for_a_child_of_root() {
+    assert_closed(COFFERDAM, Who::Root, ATTACKS);
+}
+
+#[test]
+fn req_i11_most_of_the_kernel_does_not_exist_for_a_child_of_an_ordinary_user() {
+    assert_closed(COFFERDAM, Who::Ordinary, ATTACKS);
+}
