@@ -14,7 +14,7 @@ const LOOPBACK: u32 = 1;
 
 /// The message that brings the loopback interface up: length, kind, flags, a number and a sender that nobody asks
 /// for; then the interface, and that it is to be up.
-pub(crate) fn loopback_up() -> [u8; 32] {
+pub(crate) fn loopback_message() -> [u8; 32] {
     let up: u32 = 1;
     let mut message = [0; 32];
     message[0..4].copy_from_slice(&32u32.to_ne_bytes());
@@ -24,6 +24,11 @@ pub(crate) fn loopback_up() -> [u8; 32] {
     message[24..28].copy_from_slice(&up.to_ne_bytes());
     message[28..32].copy_from_slice(&up.to_ne_bytes());
     message
+}
+
+/// Brings the loopback interface of this network namespace up.
+pub fn loopback_up() -> io::Result<()> {
+    exchange(NEW_LINK, REQUEST_WITH_ANSWER, &loopback_message()[16..])
 }
 
 /// Makes every address of IPv4 and IPv6 an address of this host, so that whatever is dialled arrives on a

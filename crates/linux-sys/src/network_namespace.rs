@@ -64,7 +64,7 @@ fn namespace() -> rustix::io::Result<OwnedFd> {
     let socket =
         rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
     let kernel = SocketAddrNetlink::new(0, 0);
-    rustix::net::sendto(&socket, &netlink::loopback_up(), SendFlags::empty(), &kernel)?;
+    rustix::net::sendto(&socket, &netlink::loopback_message(), SendFlags::empty(), &kernel)?;
     Ok(socket)
 }
 

@@ -259,7 +259,9 @@ impl Drop for Scene {
 
 fn plant_files(home: &Home) {
     for path in SECRETS {
-        home.write(path, format!("{CANARY}{}\n", path.replace('/', "-")));
+        // A comment in Cofferdam's own configuration, which has to be read.
+        let comment = if path.starts_with("cofferdam/") { "# " } else { "" };
+        home.write(path, format!("{comment}{CANARY}{}\n", path.replace('/', "-")));
     }
     home.write("project/account.json", SERVICE_ACCOUNT.replace("CANARY", &format!("{CANARY}account")));
     home.write("project/README", "a project\n");

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use cofferdam_policy::secret_paths::Bases;
 
 use super::{Refusal, plan};
-use crate::plan::{Access, Identity, Limits, Network, Operation, Plan};
+use crate::plan::{Access, Identity, Isolation, Limits, Network, Operation, Plan};
 use crate::request::{Profile, Request};
 use crate::survey::{Entry, Found, Kind, Survey};
 use crate::text::Text;
@@ -114,6 +114,8 @@ fn request() -> Request {
         hide: Vec::new(),
         own: vec!["/home/ada/.config/cofferdam".into()],
         moved: Bases::default(),
+        layer: None,
+        isolation: Isolation::Required,
         network: Network::None,
         limits: Limits::default(),
     }
@@ -148,7 +150,7 @@ fn req_i06_only_what_is_named_is_shown() {
         .files
         .iter()
         .filter_map(|operation| match operation {
-            Operation::Bind { path, .. } => Some(path.as_path()),
+            Operation::Bind { path, .. } | Operation::System { path, .. } => Some(path.as_path()),
             _ => None,
         })
         .collect();
