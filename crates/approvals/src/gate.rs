@@ -2,11 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use cofferdam_audit::event::{
-    self, ApprovalDecided, ApprovalReason, ApprovalRequested, ApprovalScope, CommandDigest, Outcome,
-};
-use cofferdam_audit::{AuditError, CommandText, Label, Recorder};
-use cofferdam_policy::document::SessionKind;
+use cofferdam_audit::Recorder;
+use cofferdam_audit::event::{self, ApprovalReason, ApprovalScope, Outcome};
 
 use crate::approver::{Approver, Asking, Reply};
 use crate::broker::{Asked, BrokerError};
@@ -132,11 +129,11 @@ pub enum Weighed<'g> {
 /// A question that nobody has been asked yet.
 #[derive(Debug)]
 pub struct Question<'g> {
-    gate: &'g Gate<'g>,
-    context: SessionContext,
-    verdict: Verdict,
-    subject: Subject,
-    began: Instant,
+    pub(crate) gate: &'g Gate<'g>,
+    pub(crate) context: SessionContext,
+    pub(crate) verdict: Verdict,
+    pub(crate) subject: Subject,
+    pub(crate) began: Instant,
 }
 
 /// Everything that decisions need. One for a process.
@@ -413,48 +410,6 @@ impl<'g> Question<'g> {
     fn unrecorded(self) -> Refused {
         Refused { reason: Reason::Unrecorded, findings: self.verdict.findings, comment: None }
     }
-
-    fn record_request(&self) -> Result<(), AuditError> {
-        let event = ApprovalRequested {
-            command: CommandText::already_redacted((self.gate.redact)(self.subject.command())),
-            digest: CommandDigest(self.subject.digest().0),
-            rule: self.rule(),
-            session_kind: recorded_kind(self.context.kind),
-        };
-        self.write(&event.into())
-    }
-
-    fn record(
-        &self,
-        outcome: Outcome<ApprovalReason>,
-        approver: event::Approver,
-        scope: Option<ApprovalScope>,
-    ) -> Result<(), AuditError> {
-        let verdict = match self.verdict.decision {
-            Decision::Allow => event::Verdict::Allow,
-            Decision::Ask => event::Verdict::Ask,
-            Decision::Deny => event::Verdict::Deny,
-        };
-        let event = ApprovalDecided {
-            outcome,
-            verdict,
-            rule: self.rule(),
-            approver,
-            scope,
-            digest: CommandDigest(self.subject.digest().0),
-            milliseconds: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
-        };
-        self.write(&event.into())
-    }
-
-    fn rule(&self) -> Label {
-        Label::new(self.verdict.findings.first().map_or("none", |finding| finding.rule))
-    }
-
-    fn write(&self, event: &cofferdam_audit::Event) -> Result<(), AuditError> {
-        // Going on without a record is the user's own setting, and the record counts what it missed.
-        self.gate.recorder.record(Some(&Label::new(&self.context.session)), event).map(drop)
-    }
 }
 
 fn settled(weighed: Weighed<'_>) -> Result<Approved, Refused> {
@@ -467,19 +422,10 @@ fn settled(weighed: Weighed<'_>) -> Result<Approved, Refused> {
     }
 }
 
-fn recorded_kind(kind: SessionKind) -> event::SessionKind {
-    match kind {
-        SessionKind::Interactive => event::SessionKind::Interactive,
-        SessionKind::Gateway => event::SessionKind::Gateway,
-        SessionKind::Cron => event::SessionKind::Cron,
-        SessionKind::Headless => event::SessionKind::Headless,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use cofferdam_audit::Settings;
-    use cofferdam_policy::document::{Mode, Unattended};
+    use cofferdam_policy::document::{Mode, SessionKind, Unattended};
 
     use super::*;
     use crate::{Backend, Context};

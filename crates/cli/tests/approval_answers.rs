@@ -328,7 +328,7 @@ fn req_a02_one_terminal_shows_one_question_at_a_time() {
 
 #[test]
 #[ignore = "needs the command that runs something in a sandbox"]
-fn req_a14_nobody_inside_a_sandbox_can_answer() {
+fn nobody_inside_a_sandbox_can_answer() {
     let home = home("");
     let waiter = gateway(&home, "s");
     let id = waiting(&home, 1).remove(0);
