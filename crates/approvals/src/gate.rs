@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use cofferdam_audit::Recorder;
 use cofferdam_audit::event::{self, ApprovalReason, ApprovalScope, Outcome};
 
-use crate::approver::{Approver, Asking, Reply};
+use crate::approver::{Approver, Asking, Notifier, Opinion, Reply, opinion};
 use crate::broker::{Asked, BrokerError};
 use crate::judge::judge_calls;
 use crate::matrix::{self, Case, Step};
@@ -76,6 +76,8 @@ pub enum Reason {
     Unattended,
     /// A person said no.
     Denied,
+    /// The second opinion said no.
+    SecondOpinion,
     /// Nobody answered in time.
     Expired,
     /// There was nobody who could be asked, or the way to them is broken.
@@ -102,6 +104,7 @@ impl Refused {
             Reason::UserRule => "Refused: the person you work for has ruled this out.",
             Reason::Unattended => "Refused: this needs a person's approval, and nobody watches this session.",
             Reason::Denied => "Denied: the person who was asked said no.",
+            Reason::SecondOpinion => "Denied: a reviewer said no.",
             Reason::Expired => "Expired: the question was not answered in time. This is not a denial.",
             Reason::NobodyAsked => "Not approved: nobody could be asked.",
             Reason::Unrecorded => "Refused: the decision could not be recorded.",
@@ -143,6 +146,8 @@ pub struct Gate<'a> {
     pub recorder: &'a Recorder,
     /// How long a question waits for its answer.
     pub timeout: Duration,
+    /// Looks at a question before a person does.
+    pub second_opinion: Option<Notifier>,
     /// Takes known secrets out of a text before it is recorded or shown to a program.
     pub redact: &'a dyn Fn(&str) -> String,
 }
@@ -197,8 +202,8 @@ impl<'a> Gate<'a> {
         }
         match step {
             Step::Run => question.approved(event::Approver::Rules, None),
-            // Without a second opinion at hand the question goes to the person, which is what it escalates to.
-            Step::AskPerson | Step::SecondOpinion => Weighed::Ask(question),
+            Step::AskPerson => Weighed::Ask(question),
+            Step::SecondOpinion => question.reviewed(),
             Step::NeedsRule => question.refused(Reason::Unattended, event::Approver::Rules, None),
             Step::Refuse => question.refused(Reason::Floor, event::Approver::Rules, None),
         }
@@ -259,6 +264,23 @@ impl<'g> Question<'g> {
         })
     }
 
+    /// Without a second opinion at hand, or a clear one, the question goes to the person.
+    fn reviewed(self) -> Weighed<'g> {
+        let Some(program) = &self.gate.second_opinion else { return Weighed::Ask(self) };
+        match opinion(program, &self.redacted(&self.pending()), self.gate.timeout) {
+            Opinion::AskPerson => Weighed::Ask(self),
+            Opinion::Deny { comment } => {
+                self.refused(Reason::SecondOpinion, event::Approver::SecondOpinion, comment)
+            }
+        }
+    }
+
+    fn redacted(&self, question: &Pending) -> Pending {
+        let redact = self.gate.redact;
+        let reasons = question.reasons.iter().map(|reason| redact(reason)).collect();
+        Pending { command: redact(&question.command), reasons, ..question.clone() }
+    }
+
     fn ask_once(&self, approver: &Approver, deadline: Instant) -> Result<Ending, BrokerError> {
         if matches!(approver, Approver::Nobody) {
             return Ok(Ending::Nobody(event::Approver::Nobody));
@@ -271,9 +293,7 @@ impl<'g> Question<'g> {
     }
 
     fn wait(&self, approver: &Approver, asked: Asked<'_>, deadline: Instant) -> Result<Ending, BrokerError> {
-        let mut redacted = asked.pending.clone();
-        redacted.command = (self.gate.redact)(&redacted.command);
-        redacted.reasons.iter_mut().for_each(|reason| *reason = (self.gate.redact)(reason));
+        let redacted = self.redacted(&asked.pending);
         let asking =
             Asking { question: &asked.pending, redacted: &redacted, deadline, broker: self.gate.broker };
         let reply = approver.ask(&asking, &mut || matches!(asked.answer(), Ok(Some(_))));
@@ -395,6 +415,7 @@ impl<'g> Question<'g> {
             Reason::UserRule => ApprovalReason::Rule,
             Reason::Unattended => ApprovalReason::SessionKind,
             Reason::Denied => ApprovalReason::DeniedByPerson,
+            Reason::SecondOpinion => ApprovalReason::DeniedBySecondOpinion,
             Reason::Expired => ApprovalReason::TimedOut,
             Reason::NobodyAsked if by == event::Approver::Nobody => ApprovalReason::NobodyToAsk,
             Reason::NobodyAsked => ApprovalReason::ApproverFailed,
@@ -442,6 +463,7 @@ mod tests {
             grants: &grants,
             recorder: &recorder,
             timeout,
+            second_opinion: None,
             redact: &|text| text.to_owned(),
         };
         let context = SessionContext {
@@ -472,6 +494,7 @@ mod tests {
             Reason::UserRule,
             Reason::Unattended,
             Reason::Denied,
+            Reason::SecondOpinion,
             Reason::Expired,
             Reason::NobodyAsked,
             Reason::Unrecorded,
