@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::Write;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -67,6 +68,12 @@ impl Cofferdam {
     /// Starts the program and leaves it running, with its standard streams as pipes.
     pub fn spawn(mut self) -> Child {
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        self.command.spawn().expect("the built binary starts")
+    }
+
+    /// The same with a descriptor as its standard input: a terminal, for one.
+    pub fn spawn_reading(mut self, input: OwnedFd) -> Child {
+        self.command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
         self.command.spawn().expect("the built binary starts")
     }
 
