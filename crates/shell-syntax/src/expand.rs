@@ -6,6 +6,9 @@ use crate::brace::{self, Piece};
 use crate::shell::normalise;
 use crate::{HOLE, Shell, Source, Watch, Word};
 
+/// A command with more words than this is not followed.
+const MOST_FIELDS: usize = 50_000;
+
 /// A part of a word in the order of writing.
 #[derive(Clone, Debug)]
 pub(crate) enum Atom<'a> {
@@ -98,6 +101,10 @@ impl Shell {
             let atoms = atoms(word, source);
             for atoms in braces(word, atoms) {
                 fields.extend(self.evaluate(&atoms, source, watch));
+            }
+            if fields.len() > MOST_FIELDS {
+                self.doubt(crate::Doubt::TooMuch);
+                fields.truncate(MOST_FIELDS);
             }
         }
         fields

@@ -292,6 +292,7 @@ impl Shell {
     /// Records a command and tells the watcher.
     pub(crate) fn emit(&mut self, command: SimpleCommand, watch: &mut dyn Watch) -> usize {
         let index = self.commands.len();
+        self.kept += command.argv.iter().map(|word| word.text().len() + 64).sum::<usize>();
         self.commands.push(command);
         watch.command(self, index);
         index

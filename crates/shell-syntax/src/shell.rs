@@ -9,6 +9,8 @@ use crate::{Doubt, Parsed, Source, Word};
 
 /// More commands than this are not followed.
 const MOST_COMMANDS: usize = 20_000;
+/// What is remembered of all commands together.
+const MOST_KEPT: usize = 16 << 20;
 /// Texts within a text may be this many bytes together, or a few times as long as the text itself.
 const MOST_PARSED: usize = 256 * 1024;
 /// Statements within substitutions within evaluated texts within functions.
@@ -137,6 +139,8 @@ pub struct Shell {
     pub(crate) calls: Vec<String>,
     /// Above zero within a pipeline or a background job.
     pub(crate) concurrent: usize,
+    /// How many bytes are kept for the commands and files seen so far.
+    pub(crate) kept: usize,
     /// How many bytes may still be parsed: text within text is read again at every level.
     pub(crate) budget: Option<usize>,
 }
@@ -160,6 +164,7 @@ impl Shell {
             conditional: 0,
             calls: Vec::new(),
             concurrent: 0,
+            kept: 0,
             budget: None,
         }
     }
@@ -185,6 +190,9 @@ impl Shell {
     /// Records that a file now holds something.
     pub fn write_file(&mut self, path: &str, content: FileContent) {
         if let Some(path) = self.resolve(path) {
+            if let FileContent::Text(text) = &content {
+                self.kept += text.text().len();
+            }
             self.files.insert(path, content);
         }
     }
@@ -224,7 +232,7 @@ impl Shell {
             self.doubt(Doubt::TooDeep);
             return T::default();
         }
-        if self.commands.len() >= MOST_COMMANDS {
+        if self.commands.len() >= MOST_COMMANDS || self.kept > MOST_KEPT {
             self.doubt(Doubt::TooMuch);
             return T::default();
         }
@@ -255,6 +263,9 @@ impl Shell {
 
     pub(crate) fn set(&mut self, name: &str, value: Value) {
         let name = self.referred(name);
+        if let Value::List(words) = &value {
+            self.kept += words.iter().map(|word| word.text().len() + 64).sum::<usize>();
+        }
         let value = match (self.conditional > 0, self.variables.get(&name), value) {
             (true, Some(Variable { value: Value::Scalar(before), .. }), Value::Scalar(now))
                 if *before != now =>

@@ -126,6 +126,22 @@ fn hostile_texts_end_in_a_doubt() {
 }
 
 #[test]
+fn doubling_does_not_explode() {
+    let texts = [
+        format!("a=xx; {} $a", "a=$a$a; ".repeat(60)),
+        format!("a=xx; {} echo $a", "a+=$a; ".repeat(60)),
+        format!("set -- x y; {} echo $#", "set -- \"$@\" \"$@\"; ".repeat(40)),
+        format!("a=(x y); {} echo ${{#a[@]}}", "a=(\"${a[@]}\" \"${a[@]}\"); ".repeat(40)),
+        format!("echo x > f; {} . ./f", "cat f f > g; cat g g > f; ".repeat(30)),
+    ];
+    for text in texts {
+        let longest =
+            run(&text).commands.iter().flat_map(|command| &command.argv).map(|word| word.text().len()).max();
+        assert!(longest.is_none_or(|longest| longest <= 128 * 1024), "{longest:?}");
+    }
+}
+
+#[test]
 fn many_braces_do_not_explode() {
     let text = format!("echo {}", "{a,b}".repeat(200));
     assert!(run(&text).commands[0].argv[0].text() == "echo");

@@ -6,6 +6,9 @@ use std::ops::Range;
 /// the character itself is taken for unknown too, which errs on the careful side.
 pub const HOLE: char = '\u{FFFC}';
 
+/// Longer words are taken for unknown.
+const LONGEST: usize = 128 * 1024;
+
 /// Where an unknown part of a word comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
@@ -63,12 +66,26 @@ impl Word {
     }
 
     pub fn push_str(&mut self, text: &str) {
-        self.unknown |= text.contains(HOLE);
-        self.text.push_str(text);
+        if self.fits(text) {
+            self.unknown |= text.contains(HOLE);
+            self.text.push_str(text);
+        }
+    }
+
+    /// A variable that is set to itself twice doubles at every step; beyond a length nothing is known of a word.
+    fn fits(&mut self, text: &str) -> bool {
+        let fits = self.text.len() + text.len() <= LONGEST;
+        if !fits {
+            self.text = HOLE.to_string();
+            self.unknown = true;
+        }
+        fits
     }
 
     pub fn push(&mut self, other: &Word) {
-        self.text.push_str(&other.text);
+        if self.fits(&other.text) {
+            self.text.push_str(&other.text);
+        }
         self.unknown |= other.unknown;
         self.glob |= other.glob;
         self.add_sources(&other.sources);
