@@ -63,6 +63,24 @@ fn req_a07_once_is_once_and_a_session_is_a_session() {
 }
 
 #[test]
+fn req_a07_a_session_does_not_last_for_ever() {
+    let home = home("");
+    let waiter = gateway(&home, "s");
+    let id = waiting(&home, 1).remove(0);
+    assert_eq!(answer(&home, &["allow", &id, "--for", "session"]).0, 0);
+    assert_eq!(waiter.decided(), "approved");
+    assert_eq!(gateway(&home, "s").decided(), "approved");
+    let directory = home.path().join("cofferdam/state/approvals/sessions");
+    let file = std::fs::read_dir(directory).unwrap().flatten().next().expect("a session").path();
+    let file = std::fs::File::options().write(true).open(file).unwrap();
+    file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(25 * 60 * 60)).unwrap();
+    let waiter = gateway(&home, "s");
+    let id = waiting(&home, 1).remove(0);
+    assert_eq!(answer(&home, &["deny", &id]).0, 0);
+    assert_eq!(waiter.decided(), "denied");
+}
+
+#[test]
 fn req_a07_what_is_only_known_when_it_runs_is_not_kept() {
     let home = home("");
     let command = "rm -rf \"$TARGET\"";
