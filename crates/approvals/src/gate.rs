@@ -2,13 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use cofferdam_audit::event::{
-    self, ApprovalDecided, ApprovalReason, ApprovalRequested, ApprovalScope, CommandDigest, Outcome,
-};
-use cofferdam_audit::{AuditError, CommandText, Label, Recorder};
-use cofferdam_policy::document::SessionKind;
+use cofferdam_audit::Recorder;
+use cofferdam_audit::event::{self, ApprovalReason, ApprovalScope, Outcome};
 
-use crate::approver::{Approver, Asking, Reply};
+use crate::approver::{Approver, Asking, Notifier, Opinion, Reply, opinion};
 use crate::broker::{Asked, BrokerError};
 use crate::judge::judge_calls;
 use crate::matrix::{self, Case, Step};
@@ -79,6 +76,8 @@ pub enum Reason {
     Unattended,
     /// A person said no.
     Denied,
+    /// The second opinion said no.
+    SecondOpinion,
     /// Nobody answered in time.
     Expired,
     /// There was nobody who could be asked, or the way to them is broken.
@@ -105,6 +104,7 @@ impl Refused {
             Reason::UserRule => "Refused: the person you work for has ruled this out.",
             Reason::Unattended => "Refused: this needs a person's approval, and nobody watches this session.",
             Reason::Denied => "Denied: the person who was asked said no.",
+            Reason::SecondOpinion => "Denied: a reviewer said no.",
             Reason::Expired => "Expired: the question was not answered in time. This is not a denial.",
             Reason::NobodyAsked => "Not approved: nobody could be asked.",
             Reason::Unrecorded => "Refused: the decision could not be recorded.",
@@ -132,11 +132,11 @@ pub enum Weighed<'g> {
 /// A question that nobody has been asked yet.
 #[derive(Debug)]
 pub struct Question<'g> {
-    gate: &'g Gate<'g>,
-    context: SessionContext,
-    verdict: Verdict,
-    subject: Subject,
-    began: Instant,
+    pub(crate) gate: &'g Gate<'g>,
+    pub(crate) context: SessionContext,
+    pub(crate) verdict: Verdict,
+    pub(crate) subject: Subject,
+    pub(crate) began: Instant,
 }
 
 /// Everything that decisions need. One for a process.
@@ -146,6 +146,8 @@ pub struct Gate<'a> {
     pub recorder: &'a Recorder,
     /// How long a question waits for its answer.
     pub timeout: Duration,
+    /// Looks at a question before a person does.
+    pub second_opinion: Option<Notifier>,
     /// Takes known secrets out of a text before it is recorded or shown to a program.
     pub redact: &'a dyn Fn(&str) -> String,
 }
@@ -200,8 +202,8 @@ impl<'a> Gate<'a> {
         }
         match step {
             Step::Run => question.approved(event::Approver::Rules, None),
-            // Without a second opinion at hand the question goes to the person, which is what it escalates to.
-            Step::AskPerson | Step::SecondOpinion => Weighed::Ask(question),
+            Step::AskPerson => Weighed::Ask(question),
+            Step::SecondOpinion => question.reviewed(),
             Step::NeedsRule => question.refused(Reason::Unattended, event::Approver::Rules, None),
             Step::Refuse => question.refused(Reason::Floor, event::Approver::Rules, None),
         }
@@ -262,6 +264,23 @@ impl<'g> Question<'g> {
         })
     }
 
+    /// Without a second opinion at hand, or a clear one, the question goes to the person.
+    fn reviewed(self) -> Weighed<'g> {
+        let Some(program) = &self.gate.second_opinion else { return Weighed::Ask(self) };
+        match opinion(program, &self.redacted(&self.pending()), self.gate.timeout) {
+            Opinion::AskPerson => Weighed::Ask(self),
+            Opinion::Deny { comment } => {
+                self.refused(Reason::SecondOpinion, event::Approver::SecondOpinion, comment)
+            }
+        }
+    }
+
+    fn redacted(&self, question: &Pending) -> Pending {
+        let redact = self.gate.redact;
+        let reasons = question.reasons.iter().map(|reason| redact(reason)).collect();
+        Pending { command: redact(&question.command), reasons, ..question.clone() }
+    }
+
     fn ask_once(&self, approver: &Approver, deadline: Instant) -> Result<Ending, BrokerError> {
         if matches!(approver, Approver::Nobody) {
             return Ok(Ending::Nobody(event::Approver::Nobody));
@@ -274,9 +293,7 @@ impl<'g> Question<'g> {
     }
 
     fn wait(&self, approver: &Approver, asked: Asked<'_>, deadline: Instant) -> Result<Ending, BrokerError> {
-        let mut redacted = asked.pending.clone();
-        redacted.command = (self.gate.redact)(&redacted.command);
-        redacted.reasons.iter_mut().for_each(|reason| *reason = (self.gate.redact)(reason));
+        let redacted = self.redacted(&asked.pending);
         let asking =
             Asking { question: &asked.pending, redacted: &redacted, deadline, broker: self.gate.broker };
         let reply = approver.ask(&asking, &mut || matches!(asked.answer(), Ok(Some(_))));
@@ -398,6 +415,7 @@ impl<'g> Question<'g> {
             Reason::UserRule => ApprovalReason::Rule,
             Reason::Unattended => ApprovalReason::SessionKind,
             Reason::Denied => ApprovalReason::DeniedByPerson,
+            Reason::SecondOpinion => ApprovalReason::DeniedBySecondOpinion,
             Reason::Expired => ApprovalReason::TimedOut,
             Reason::NobodyAsked if by == event::Approver::Nobody => ApprovalReason::NobodyToAsk,
             Reason::NobodyAsked => ApprovalReason::ApproverFailed,
@@ -413,48 +431,6 @@ impl<'g> Question<'g> {
     fn unrecorded(self) -> Refused {
         Refused { reason: Reason::Unrecorded, findings: self.verdict.findings, comment: None }
     }
-
-    fn record_request(&self) -> Result<(), AuditError> {
-        let event = ApprovalRequested {
-            command: CommandText::already_redacted((self.gate.redact)(self.subject.command())),
-            digest: CommandDigest(self.subject.digest().0),
-            rule: self.rule(),
-            session_kind: recorded_kind(self.context.kind),
-        };
-        self.write(&event.into())
-    }
-
-    fn record(
-        &self,
-        outcome: Outcome<ApprovalReason>,
-        approver: event::Approver,
-        scope: Option<ApprovalScope>,
-    ) -> Result<(), AuditError> {
-        let verdict = match self.verdict.decision {
-            Decision::Allow => event::Verdict::Allow,
-            Decision::Ask => event::Verdict::Ask,
-            Decision::Deny => event::Verdict::Deny,
-        };
-        let event = ApprovalDecided {
-            outcome,
-            verdict,
-            rule: self.rule(),
-            approver,
-            scope,
-            digest: CommandDigest(self.subject.digest().0),
-            milliseconds: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
-        };
-        self.write(&event.into())
-    }
-
-    fn rule(&self) -> Label {
-        Label::new(self.verdict.findings.first().map_or("none", |finding| finding.rule))
-    }
-
-    fn write(&self, event: &cofferdam_audit::Event) -> Result<(), AuditError> {
-        // Going on without a record is the user's own setting, and the record counts what it missed.
-        self.gate.recorder.record(Some(&Label::new(&self.context.session)), event).map(drop)
-    }
 }
 
 fn settled(weighed: Weighed<'_>) -> Result<Approved, Refused> {
@@ -467,19 +443,10 @@ fn settled(weighed: Weighed<'_>) -> Result<Approved, Refused> {
     }
 }
 
-fn recorded_kind(kind: SessionKind) -> event::SessionKind {
-    match kind {
-        SessionKind::Interactive => event::SessionKind::Interactive,
-        SessionKind::Gateway => event::SessionKind::Gateway,
-        SessionKind::Cron => event::SessionKind::Cron,
-        SessionKind::Headless => event::SessionKind::Headless,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use cofferdam_audit::Settings;
-    use cofferdam_policy::document::{Mode, Unattended};
+    use cofferdam_policy::document::{Mode, SessionKind, Unattended};
 
     use super::*;
     use crate::{Backend, Context};
@@ -496,6 +463,7 @@ mod tests {
             grants: &grants,
             recorder: &recorder,
             timeout,
+            second_opinion: None,
             redact: &|text| text.to_owned(),
         };
         let context = SessionContext {
@@ -526,6 +494,7 @@ mod tests {
             Reason::UserRule,
             Reason::Unattended,
             Reason::Denied,
+            Reason::SecondOpinion,
             Reason::Expired,
             Reason::NobodyAsked,
             Reason::Unrecorded,

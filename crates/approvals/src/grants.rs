@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use cofferdam_linux_sys::private::{PrivateDir, PrivateError};
 use cofferdam_policy::document::{Allowance, Covers, Prohibited, StoredApprovals};
@@ -15,6 +16,7 @@ use crate::{Broker, Context, Decision, Digest, SessionContext, Subject, Verdict}
 
 const FILE: &str = "approvals.toml";
 const LARGEST: u64 = 16 << 20;
+const SESSION_LASTS: Duration = Duration::from_secs(24 * 60 * 60);
 /// What stands at the top of a new file.
 const HEADING: &str = "# What was approved for always, and what is refused in every mode. Edit as you like;\n\
     # `cofferdam approvals list` shows what it means, `cofferdam approvals revoke ID` removes a rule.\n";
@@ -223,14 +225,23 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// The digests that were approved for a session. Gone when the session is ended.
+/// The digests that were approved for a session. Gone when the session is ended, and a day after the last yes: a
+/// session that is picked up next week is another one.
 pub(crate) fn of_session(broker: &Broker, context: &SessionContext) -> Result<BTreeSet<String>, GrantsError> {
     let directory = sessions(broker)?;
-    match directory.read(&session_file(&context.session), LARGEST) {
-        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()),
-        Err(error) if error.io_kind() == Some(std::io::ErrorKind::NotFound) => Ok(BTreeSet::new()),
-        Err(error) => Err(error.into()),
+    let name = session_file(&context.session);
+    let bytes = match directory.read(&name, LARGEST) {
+        Ok(bytes) => bytes,
+        Err(error) if error.io_kind() == Some(std::io::ErrorKind::NotFound) => return Ok(BTreeSet::new()),
+        Err(error) => return Err(error.into()),
+    };
+    let written = directory.open_read(&name)?.metadata().and_then(|data| data.modified());
+    // A time that is not known, or yet to come, is no recent one.
+    let recent = written.is_ok_and(|at| at.elapsed().is_ok_and(|age| age < SESSION_LASTS));
+    if !recent {
+        return Ok(BTreeSet::new());
     }
+    Ok(String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect())
 }
 
 pub(crate) fn keep_for_session(

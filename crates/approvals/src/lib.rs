@@ -26,6 +26,7 @@ mod grants;
 mod inline;
 mod interpreter;
 mod judge;
+mod ledger;
 pub mod matrix;
 mod network;
 mod peel;

@@ -51,6 +51,7 @@ impl Gatekeeper {
             grants: &self.grants,
             recorder: &self.recorder,
             timeout: longest.map_or(timeout, |longest| longest.min(timeout)),
+            second_opinion: self.program(&self.settings.config.approval.second_opinion),
             redact: &redacted,
         }
     }
@@ -80,6 +81,11 @@ impl Gatekeeper {
         SessionContext { session, kind, mode: approval.mode, backend, unattended, place }
     }
 
+    fn program(&self, argv: &[String]) -> Option<Notifier> {
+        let environment = || Arc::new(notifier_environment());
+        (!argv.is_empty()).then(|| Notifier { argv: argv.to_vec(), environment: environment() })
+    }
+
     /// The person at the terminal, if there is one.
     pub fn at_terminal(&self, context: &SessionContext) -> Approver {
         match Terminal::find() {
@@ -90,12 +96,8 @@ impl Gatekeeper {
 
     /// The configured program; in a chat also whoever looks at the list.
     pub fn away_from_terminal(&self, context: &SessionContext) -> Approver {
-        let argv = &self.settings.config.approval.notify;
-        if !argv.is_empty() {
-            return Approver::Command(Notifier {
-                argv: argv.clone(),
-                environment: Arc::new(notifier_environment()),
-            });
+        if let Some(notifier) = self.program(&self.settings.config.approval.notify) {
+            return Approver::Command(notifier);
         }
         match context.kind {
             SessionKind::Gateway => Approver::Queue,

@@ -63,6 +63,24 @@ fn req_a07_once_is_once_and_a_session_is_a_session() {
 }
 
 #[test]
+fn req_a07_a_session_does_not_last_for_ever() {
+    let home = home("");
+    let waiter = gateway(&home, "s");
+    let id = waiting(&home, 1).remove(0);
+    assert_eq!(answer(&home, &["allow", &id, "--for", "session"]).0, 0);
+    assert_eq!(waiter.decided(), "approved");
+    assert_eq!(gateway(&home, "s").decided(), "approved");
+    let directory = home.path().join("cofferdam/state/approvals/sessions");
+    let file = std::fs::read_dir(directory).unwrap().flatten().next().expect("a session").path();
+    let file = std::fs::File::options().write(true).open(file).unwrap();
+    file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(25 * 60 * 60)).unwrap();
+    let waiter = gateway(&home, "s");
+    let id = waiting(&home, 1).remove(0);
+    assert_eq!(answer(&home, &["deny", &id]).0, 0);
+    assert_eq!(waiter.decided(), "denied");
+}
+
+#[test]
 fn req_a07_what_is_only_known_when_it_runs_is_not_kept() {
     let home = home("");
     let command = "rm -rf \"$TARGET\"";
@@ -210,16 +228,40 @@ fn req_a07_the_same_question_is_asked_once_but_once_is_not_shared() {
     assert_eq!(both, ["approved", "denied"]);
 }
 
-fn notified(script: &str) -> String {
+/// What is decided with a script as the program of that setting. The script finds the digest in `$digest`.
+fn with_program(setting: &str, script: &str) -> String {
     let home = Home::new();
-    home.write("notify", format!("#!/bin/sh\nread -r question\ndigest=${{question#*digest\\\":\\\"}}; digest=${{digest%%\\\"*}}\n{script}\n"));
-    home.chmod("notify", 0o700);
-    let program = home.path().join("notify");
-    let config = format!("[approval]\ntimeout = \"3s\"\nnotify = [\"{}\"]\n", program.display());
+    let find = "read -r question\ndigest=${question#*digest\\\":\\\"}; digest=${digest%%\\\"*}";
+    home.write("program", format!("#!/bin/sh\n{find}\n{script}\n"));
+    home.chmod("program", 0o700);
+    let program = home.path().join("program");
+    let config =
+        format!("[approval]\nmode = \"smart\"\ntimeout = \"3s\"\n{setting} = [\"{}\"]\n", program.display());
     home.write("cofferdam/config.toml", config);
     home.chmod("cofferdam", 0o700);
-    // The question is one line without an end of line, so `read` says that it is the last.
     decided(&ask(&home, &[ASKED]).run())
+}
+
+fn notified(script: &str) -> String {
+    with_program("notify", script)
+}
+
+#[test]
+fn req_a04_a_second_opinion_can_say_no_and_never_yes() {
+    let said = |words: &str| format!("printf '{{\"digest\":\"%s\",{words}}}' \"$digest\"");
+    let opinion = |script: &str| with_program("second_opinion", script);
+    assert_eq!(opinion(&said("\"opinion\":\"deny\",\"comment\":\"no\"")), "second-opinion");
+    // Nobody is there to be asked, which shows that somebody would have been.
+    for script in [
+        said("\"opinion\":\"allow\""),
+        said("\"opinion\":\"ask\""),
+        said("\"opinion\":\"deny\"").replace("%s", "0000"),
+        format!("{}; exit 1", said("\"opinion\":\"deny\"")),
+        "echo DENY".to_owned(),
+        "sleep 100".to_owned(),
+    ] {
+        assert_eq!(opinion(&script), "nobody-asked", "{script}");
+    }
 }
 
 #[test]
@@ -328,7 +370,7 @@ fn req_a02_one_terminal_shows_one_question_at_a_time() {
 
 #[test]
 #[ignore = "needs the command that runs something in a sandbox"]
-fn req_a14_nobody_inside_a_sandbox_can_answer() {
+fn nobody_inside_a_sandbox_can_answer() {
     let home = home("");
     let waiter = gateway(&home, "s");
     let id = waiting(&home, 1).remove(0);

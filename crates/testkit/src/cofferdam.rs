@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::Write;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -73,6 +74,12 @@ impl Cofferdam {
     /// Starts the program on a terminal of its own.
     pub fn on_terminal(self) -> crate::OnTerminal {
         crate::OnTerminal::start(&self.command)
+    }
+
+    /// The same with a descriptor as its standard input: a terminal, for one.
+    pub fn spawn_reading(mut self, input: OwnedFd) -> Child {
+        self.command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
+        self.command.spawn().expect("the built binary starts")
     }
 
     /// Runs the program to its end.

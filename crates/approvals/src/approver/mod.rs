@@ -1,6 +1,7 @@
 //! Who is asked, and how.
 
 mod notifier;
+mod opinion;
 mod terminal;
 
 use std::time::Instant;
@@ -8,6 +9,7 @@ use std::time::Instant;
 use cofferdam_audit::event;
 
 pub use notifier::Notifier;
+pub(crate) use opinion::{Opinion, opinion};
 pub use terminal::Terminal;
 
 use crate::gate::LOOK;

@@ -91,19 +91,28 @@ fn run(
     input: Vec<u8>,
     (digest, timeout): (&str, Duration),
 ) -> Heard {
-    let Some((program, arguments)) = argv.split_first() else { return Heard::Nonsense };
-    let Ok(program) = Program::new(program) else { return Heard::Nonsense };
-    let command =
-        ChildCommand::new(program, environment).args(arguments).input(Input::Bytes(Zeroizing::new(input)));
     // A little more than the deadline, so that the one who waits is the one who says that time is up.
     let timeout = timeout + Duration::from_secs(1);
-    let limits = Limits { timeout, stdout: Keep::UpTo(LONGEST_REPLY), stderr: Keep::Nothing };
-    match run_captured(command, limits) {
-        Ok(captured) if captured.status.success() && !captured.stdout.truncated => {
-            heard(&captured.stdout.bytes, digest)
-        }
-        _ => Heard::Nonsense,
+    match printed(argv, environment, input, timeout) {
+        Some(bytes) => heard(&bytes, digest),
+        None => Heard::Nonsense,
     }
+}
+
+/// What a program prints, if it ends in time and with success, and prints no more than an answer.
+pub(super) fn printed(
+    argv: &[String],
+    environment: &ChildEnvironment,
+    input: Vec<u8>,
+    timeout: Duration,
+) -> Option<Zeroizing<Vec<u8>>> {
+    let (program, arguments) = argv.split_first()?;
+    let program = Program::new(program).ok()?;
+    let command =
+        ChildCommand::new(program, environment).args(arguments).input(Input::Bytes(Zeroizing::new(input)));
+    let limits = Limits { timeout, stdout: Keep::UpTo(LONGEST_REPLY), stderr: Keep::Nothing };
+    let captured = run_captured(command, limits).ok()?;
+    (captured.status.success() && !captured.stdout.truncated).then_some(captured.stdout.bytes)
 }
 
 fn heard(bytes: &[u8], digest: &str) -> Heard {

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use cofferdam_testkit::{Cofferdam, Home, Outcome};
@@ -123,10 +123,6 @@ impl AtTerminal {
         Self::open(home, &argv, typed)
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a terminal as standard input, which the harness has no word for"
-    )]
     fn open(home: &Home, argv: &[&str], typed: &str) -> Self {
         let keyboard =
             openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
@@ -136,19 +132,8 @@ impl AtTerminal {
         let screen: OwnedFd = rustix::fs::open(name.as_c_str(), flags, Mode::empty()).expect("its other end");
         let mut keyboard = File::from(keyboard);
         keyboard.write_all(typed.as_bytes()).expect("typed");
-        let child = Command::new("/usr/bin/setsid")
-            .args(["-c", "-w"])
-            .args(argv)
-            .env_clear()
-            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-            .env("HOME", home.path())
-            .env("COFFERDAM_HOME", home.path().join("cofferdam"))
-            .current_dir(home.path())
-            .stdin(screen)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("setsid starts");
+        let setsid = Cofferdam::new("/usr/bin/setsid", home).args(["-c", "-w"]).args(argv);
+        let child = setsid.spawn_reading(screen);
         Self { child, keyboard, screen: String::new() }
     }
 

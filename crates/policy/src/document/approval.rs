@@ -13,6 +13,8 @@ pub struct Approval {
     pub headless: Unattended,
     /// A program that is told of every question and may answer it; empty: none.
     pub notify: Vec<String>,
+    /// A program that looks at every question before a person does, in mode `smart`; empty: none.
+    pub second_opinion: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -52,12 +54,13 @@ impl Default for Approval {
             cron: Unattended::default(),
             headless: Unattended::default(),
             notify: Vec::new(),
+            second_opinion: Vec::new(),
         }
     }
 }
 
 pub(super) fn read(section: &Section<'_>) -> Approval {
-    section.allow_keys(&["mode", "timeout", "cron", "headless", "notify"]);
+    section.allow_keys(&["mode", "timeout", "cron", "headless", "notify", "second_opinion"]);
     let modes = [("manual", Mode::Manual), ("smart", Mode::Smart), ("off", Mode::Off)];
     let unattended = [("deny", Unattended::Deny), ("allow", Unattended::Allow)];
     Approval {
@@ -65,15 +68,16 @@ pub(super) fn read(section: &Section<'_>) -> Approval {
         timeout: section.duration("timeout").unwrap_or(Approval::default().timeout),
         cron: section.choice("cron", &unattended).unwrap_or_default(),
         headless: section.choice("headless", &unattended).unwrap_or_default(),
-        notify: notify(section),
+        notify: program(section, "notify"),
+        second_opinion: program(section, "second_opinion"),
     }
 }
 
-fn notify(section: &Section<'_>) -> Vec<String> {
-    if section.has("notify") {
-        section.needs("notify", "needs the program, and its arguments if it has any");
+fn program(section: &Section<'_>, key: &str) -> Vec<String> {
+    if section.has(key) {
+        section.needs(key, "needs the program, and its arguments if it has any");
     }
-    section.list("notify", |text| match text {
+    section.list(key, |text| match text {
         _ if text.contains('\0') => Err(("has a NUL character".into(), None)),
         _ => Ok(text.to_owned()),
     })

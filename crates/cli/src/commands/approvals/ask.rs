@@ -64,6 +64,7 @@ fn told(refused: Refused) -> Decided {
         Reason::UserRule => "ruled-out",
         Reason::Unattended => "unattended",
         Reason::Denied => "denied",
+        Reason::SecondOpinion => "second-opinion",
         Reason::Expired => "expired",
         Reason::NobodyAsked => "nobody-asked",
         Reason::Unrecorded => "not-recorded",
