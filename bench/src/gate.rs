@@ -36,7 +36,13 @@ pub fn run(bench: &mut Bench) {
         .collect();
     times.sort_by(f64::total_cmp);
     let at = |part: f64| times[((times.len() - 1) as f64 * part) as usize];
-    println!("gate: one verdict: median {:.0} µs, p95 {:.0} µs, p99 {:.0} µs, worst {:.0} µs", at(0.5), at(0.95), at(0.99), at(1.0));
+    println!(
+        "gate: one verdict: median {:.0} µs, p95 {:.0} µs, p99 {:.0} µs, worst {:.0} µs",
+        at(0.5),
+        at(0.95),
+        at(0.99),
+        at(1.0)
+    );
 
     let script = script(100_000);
     let half = script[..script[..50_000].rfind('\n').unwrap_or(50_000)].to_owned();
@@ -45,8 +51,14 @@ pub fn run(bench: &mut Bench) {
         Unit::Seconds,
         1.0,
         vec![
-            Case { name: "50 KB".into(), round: Box::new(|| drop(std::hint::black_box(judge(&half, &context)))) },
-            Case { name: "100 KB".into(), round: Box::new(|| drop(std::hint::black_box(judge(&script, &context)))) },
+            Case {
+                name: "50 KB".into(),
+                round: Box::new(|| drop(std::hint::black_box(judge(&half, &context)))),
+            },
+            Case {
+                name: "100 KB".into(),
+                round: Box::new(|| drop(std::hint::black_box(judge(&script, &context)))),
+            },
         ],
     );
 }
@@ -56,7 +68,8 @@ fn flagged(decision: Decision) -> bool {
 }
 
 fn rate(name: &str, lines: &[Line], right: fn(Decision) -> bool, context: &Context) {
-    let wrong: Vec<&Line> = lines.iter().filter(|line| !right(judge(&line.command, context).decision)).collect();
+    let wrong: Vec<&Line> =
+        lines.iter().filter(|line| !right(judge(&line.command, context).decision)).collect();
     let share = 100.0 * (lines.len() - wrong.len()) as f64 / lines.len().max(1) as f64;
     println!("gate: {name}: {} of {} right ({share:.2} %)", lines.len() - wrong.len(), lines.len());
     for line in wrong {

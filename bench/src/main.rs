@@ -2,6 +2,7 @@
 //! against the limit, in one run. `cargo xtask bench [NAME…] [--json]` builds and runs it.
 
 mod audit;
+mod gate;
 mod policy_match;
 mod redaction;
 mod sandbox;
@@ -24,6 +25,7 @@ const BENCHMARKS: &[Benchmark] = &[
     ("policy_match", policy_match::run),
     ("redaction", redaction::run),
     ("audit", audit::run),
+    ("gate", gate::run),
 ];
 
 fn main() -> ExitCode {

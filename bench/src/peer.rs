@@ -3,6 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// A program that is about to be called.
+pub type Call = Command;
+
 /// A program with nothing in its environment but a path, and its output thrown away.
 #[expect(clippy::disallowed_methods, reason = "the benchmarks' one way to start a process")]
 pub fn command(program: impl AsRef<Path>) -> Command {

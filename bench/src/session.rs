@@ -2,10 +2,9 @@
 //! program as a person calls it: two processes start instead of one.
 
 use std::path::Path;
-use std::process::Command;
 
 use crate::harness::{Bench, Case, Unit};
-use crate::peer;
+use crate::peer::{self, Call};
 
 const TITLE: &str = "a command in a warm session";
 const NAME: &str = "bench";
@@ -43,13 +42,13 @@ pub fn run(bench: &mut Bench) {
     let _ = call(&["kill", NAME]).output();
 }
 
-fn session(cofferdam: &Path, home: &Path, arguments: &[&str]) -> Command {
+fn session(cofferdam: &Path, home: &Path, arguments: &[&str]) -> Call {
     let mut command = peer::command(cofferdam);
     command.env("HOME", home).env("COFFERDAM_HOME", home.join("cofferdam"));
     command.current_dir(home.join("project")).arg("session").args(arguments);
     command
 }
 
-fn case<'a>(name: &str, command: impl Fn() -> Command + 'a) -> Case<'a> {
+fn case<'a>(name: &str, command: impl Fn() -> Call + 'a) -> Case<'a> {
     Case { name: name.to_owned(), round: Box::new(move || peer::finish(&mut command())) }
 }

@@ -123,6 +123,16 @@ const IMPURE: &[&str] = &[
     "println!",
 ];
 
+/// Words that a file of a pure crate says all the same, and why it stays pure.
+const PURE_ALL_THE_SAME: &[(&str, &str)] = &[
+    // A larger stack for a parser that recurses; nothing runs beside it.
+    ("crates/shell-syntax/src/second.rs", "std::thread"),
+];
+
+/// Arrows of other people's crates that lead to nothing that is called: brush-parser names a tool of its tests
+/// among its ordinary dependencies.
+const LEADS_NOWHERE: &[&str] = &["brush-parser \u{2192} insta"];
+
 pub fn run(root: &Root) -> Done {
     let graph = Graph::read(root, "Cargo.toml")?;
     let mut findings = arrows(&graph);
@@ -194,6 +204,9 @@ fn far(graph: &Graph, id: &str, package: &Package, row: Row) -> Vec<String> {
     let mut findings = Vec::new();
     for rule in rules {
         for (id, way) in &reach {
+            if LEADS_NOWHERE.iter().any(|arrow| way.contains(arrow)) {
+                continue;
+            }
             if graph.get(id).is_some_and(|found| rule.reaches.contains(&found.name.as_str())) {
                 findings.push(format!("{way}: {}", rule.because));
             }
@@ -250,7 +263,7 @@ fn impure_words(file: &str, source: &str) -> Vec<String> {
     // By convention the tests are the end of a file.
     let code = code.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let mut findings = Vec::new();
-    for word in IMPURE {
+    for word in IMPURE.iter().filter(|word| !PURE_ALL_THE_SAME.contains(&(file, word))) {
         for (at, _) in code.match_indices(word) {
             findings.push(format!("{file}:{}: a pure crate does not say `{word}`", line_of(code, at)));
         }

@@ -11,6 +11,10 @@ use crate::rust_text::{Word, code_only, line_of, words};
 const PLACES: &[(&str, &str)] = &[
     ("crates/linux-sys/src/child.rs", "the product's one way"),
     ("crates/linux-sys/src/child/", "the product's one way"),
+    ("crates/linux-sys/src/clone.rs", "the first process of a sandbox, and the commands that it starts"),
+    ("crates/linux-sys/src/exec.rs", "the end of a launch"),
+    ("crates/linux-sys/src/network_namespace.rs", "a helper that makes a namespace and ends"),
+    ("crates/linux-sys/src/probe/", "calls of a hostile program, for tests"),
     (
         "crates/linux-sys/tests/own_environment.rs",
         "a test that starts itself again with variables of its own",

@@ -45,6 +45,27 @@ pub fn fork() -> io::Result<Forked> {
     }
 }
 
+/// Starts a process that is nobody's child, in a session of its own, and lets it do `work`, which is to end in a
+/// program; if it comes back, the process ends.
+pub fn start_detached(work: impl FnOnce()) -> io::Result<()> {
+    match fork()? {
+        Forked::Child => {
+            let left = rustix::process::setsid().map_err(io::Error::from).and_then(|_| fork());
+            if matches!(left, Ok(Forked::Child)) {
+                work();
+            }
+            std::process::exit(i32::from(!matches!(left, Ok(Forked::Parent { .. }))))
+        }
+        Forked::Parent { child } => {
+            rustix::process::waitpid(
+                rustix::process::Pid::from_raw(child),
+                rustix::process::WaitOptions::empty(),
+            )?;
+            Ok(())
+        }
+    }
+}
+
 /// Room for the steps between the start of a process and its program.
 const STACK: usize = 256 << 10;
 

@@ -19,6 +19,8 @@ use crate::report::{LayerName, Report};
 use crate::root::Root;
 use crate::{layout, seccomp};
 
+const NO_LANDLOCK: &str = "the kernel does not know it, or it is switched off";
+
 /// The proof that every stage has been passed. Only [`confine`] makes one, and no program starts without one.
 #[derive(Debug)]
 pub struct Confined(());
@@ -108,15 +110,17 @@ pub fn confine(begun: Begun, plan: &Plan) -> Result<(Confined, Report), Problem>
     report.enforced(LayerName::Capabilities, "none left in any set, and locked");
 
     // From here on nothing outside the writable paths can be written to, whatever the mounts say.
-    let short = match step("Landlock", landlock::restrict(&plan.writable))? {
-        Enforcement::Full => None,
-        Enforcement::Part => Some("the kernel knows only a part of it"),
-        Enforcement::None => Some("the kernel does not know it, or it is switched off"),
-    };
-    match (short, plan.isolation) {
-        (None, _) => report.enforced(LayerName::Landlock, "files, signals, abstract sockets"),
-        (Some(why), Isolation::BestEffort) => report.missing(LayerName::Landlock, why),
-        (Some(why), Isolation::Required) => return step("Landlock", Err(io::Error::other(why))),
+    match (step("Landlock", landlock::restrict(&plan.writable))?, plan.isolation) {
+        (Enforcement::Full, _) => report.enforced(LayerName::Landlock, "files, signals, abstract sockets"),
+        // What an older kernel lacks of it (truncation, device requests, signals, abstract sockets) the mounts and
+        // the other namespaces close as well; refusing there would leave people with no sandbox at all.
+        (Enforcement::Part, _) => {
+            report.enforced(LayerName::Landlock, "files, as far as this kernel's older version of it goes");
+        }
+        (Enforcement::None, Isolation::BestEffort) => report.missing(LayerName::Landlock, NO_LANDLOCK),
+        (Enforcement::None, Isolation::Required) => {
+            return step("Landlock", Err(io::Error::other(NO_LANDLOCK)));
+        }
     }
 
     // From here on most of the kernel does not exist.

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 
-use cofferdam_linux_sys::clone::{self, Forked};
+use cofferdam_linux_sys::clone;
 use cofferdam_linux_sys::exec::{self, Image};
 use cofferdam_linux_sys::{descriptors, privileges, signals};
 use cofferdam_policy::environment::ChildEnvironment;
@@ -83,23 +83,10 @@ fn name(typed: Option<&str>) -> Result<String, Failure> {
 /// the connection. It is not a copy of this process, which has read the person's environment.
 fn start_keeper() -> io::Result<Channel> {
     let (ours, theirs) = Channel::pair()?;
-    match clone::fork()? {
-        Forked::Child => {
-            let left = rustix::process::setsid().map_err(io::Error::from).and_then(|_| clone::fork());
-            match left {
-                Ok(Forked::Parent { .. }) => std::process::exit(0),
-                Ok(Forked::Child) => {
-                    // Whoever waits for the keeper sees the connection end.
-                    let _ = become_keeper(&theirs);
-                    std::process::exit(1)
-                }
-                Err(_) => std::process::exit(1),
-            }
-        }
-        Forked::Parent { child } => {
-            rustix::process::waitpid(Pid::from_raw(child), WaitOptions::empty())?;
-        }
-    }
+    clone::start_detached(|| {
+        // Whoever waits for the keeper sees the connection end.
+        let _ = become_keeper(&theirs);
+    })?;
     Ok(ours)
 }
 
