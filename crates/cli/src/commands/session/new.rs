@@ -9,7 +9,6 @@ use cofferdam_linux_sys::exec::{self, Image};
 use cofferdam_linux_sys::{descriptors, privileges, signals};
 use cofferdam_policy::environment::ChildEnvironment;
 use cofferdam_sandbox::channel::{self, Channel};
-use rustix::process::{Pid, WaitOptions};
 
 use super::client::sessions_directory;
 use super::place::{self, Sessions};
