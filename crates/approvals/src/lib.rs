@@ -1,6 +1,6 @@
 //! The approval gate: what a command would do, and whether somebody has to be asked first.
 //!
-//! [`judge`] reads a command line as a shell would, opens every wrapper, follows every text that is run as
+//! [`judge()`] reads a command line as a shell would, opens every wrapper, follows every text that is run as
 //! code, and judges each simple command by its effect: what it deletes, overwrites, sends, runs from the
 //! network, escalates, makes permanent, stops, or reads that is secret. All findings are reported and the
 //! strictest decides. What cannot be understood is asked about, never allowed.

@@ -15,7 +15,7 @@ pub struct Plan {
     pub network: Network,
     pub isolation: Isolation,
     pub hostname: String,
-    /// In order, after those that [`crate::layout::fixed`] gives; a later one may stand on top of an earlier one.
+    /// In order, after those that `layout::fixed` gives; a later one may stand on top of an earlier one.
     pub files: Vec<Operation>,
     /// Below these, and nowhere else, may a program write.
     pub writable: Vec<Text>,

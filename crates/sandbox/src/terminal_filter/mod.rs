@@ -2,7 +2,7 @@
 //!
 //! A terminal answers some sequences as if the person had typed, writes its clipboard for others, prints, and
 //! draws pictures without end. A program in a sandbox may write text, colour it and move the cursor; everything
-//! else is dropped. A sequence goes on only as a whole and only if it is known ([`sequence`]), so the terminal
+//! else is dropped. A sequence goes on only as a whole and only if it is known (`sequence`), so the terminal
 //! never sees the beginning of one whose end was judged differently. A list of what to drop was rejected: it
 //! would miss what the next terminal invents.
 
