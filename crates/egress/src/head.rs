@@ -92,7 +92,7 @@ enum TrailerLine {
 }
 
 /// Follows the bytes of one connection.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Scanner {
     at: At,
 }
@@ -105,41 +105,48 @@ impl Scanner {
         self.at == At::Head
     }
 
-    /// Says how many of the first bytes may be passed on. What is left over is the start of a head; it must be
-    /// given again, with more behind it.
+    /// Says how many of the first bytes may be passed on. What is left over is the start of a head, or what must be
+    /// refused; given again, with more behind it or without, it shows which.
     pub fn scan(&mut self, bytes: &[u8]) -> Result<usize, Violation> {
         let mut done = 0;
         while done < bytes.len() {
-            let rest = &bytes[done..];
-            match self.at {
-                At::Head => match head_end(rest)? {
-                    Some(end) => {
-                        self.at = match check(&rest[..end])? {
-                            Framing::Length(0) => At::Head,
-                            Framing::Length(left) => At::Body { left },
-                            Framing::Chunked => At::SIZE,
-                        };
-                        done += end;
-                    }
-                    None => return Ok(done),
-                },
-                At::Body { left } => {
-                    let (taken, left) = take(rest, left);
-                    self.at = if left == 0 { At::Head } else { At::Body { left } };
-                    done += taken;
-                }
-                At::Chunk { left } => {
-                    let (taken, left) = take(rest, left);
-                    self.at = if left == 0 { At::ChunkEnd { cr: false } } else { At::Chunk { left } };
-                    done += taken;
-                }
-                control => {
-                    self.at = control.step(rest[0])?;
-                    done += 1;
-                }
+            match self.advance(&bytes[done..]) {
+                Ok(0) => break,
+                Ok(taken) => done += taken,
+                Err(violation) if done == 0 => return Err(violation),
+                Err(_) => break,
             }
         }
         Ok(done)
+    }
+
+    /// One step: a head, a stretch of a body, or a byte of what frames one. Nothing moves when it is refused.
+    fn advance(&mut self, bytes: &[u8]) -> Result<usize, Violation> {
+        match self.at {
+            At::Head => {
+                let Some(end) = head_end(bytes)? else { return Ok(0) };
+                self.at = match check(&bytes[..end])? {
+                    Framing::Length(0) => At::Head,
+                    Framing::Length(left) => At::Body { left },
+                    Framing::Chunked => At::SIZE,
+                };
+                Ok(end)
+            }
+            At::Body { left } => {
+                let (taken, left) = take(bytes, left);
+                self.at = if left == 0 { At::Head } else { At::Body { left } };
+                Ok(taken)
+            }
+            At::Chunk { left } => {
+                let (taken, left) = take(bytes, left);
+                self.at = if left == 0 { At::ChunkEnd { cr: false } } else { At::Chunk { left } };
+                Ok(taken)
+            }
+            control => {
+                self.at = control.step(bytes[0])?;
+                Ok(1)
+            }
+        }
     }
 }
 

@@ -22,6 +22,7 @@ use rustls::sign::{CertifiedKey, SigningKey, SingleCertAndKey};
 use rustls::{ServerConfig, version};
 use time::OffsetDateTime;
 
+use crate::authorize::Tunnel;
 use crate::ca::{Authority, SKEW};
 
 /// The most hosts that are remembered; the one that came first goes first.
@@ -66,9 +67,9 @@ impl Leaves {
         Ok(Self { authority, provider, ticketer, day })
     }
 
-    /// The configuration with which to answer a client that asked for this host.
-    pub fn config(&self, host: &Host) -> Result<Arc<ServerConfig>, LeafError> {
-        self.config_at(host, Instant::now())
+    /// The configuration with which to answer a client whose tunnel may be opened.
+    pub fn config(&self, tunnel: &Tunnel) -> Result<Arc<ServerConfig>, LeafError> {
+        self.config_at(tunnel.target().host(), Instant::now())
     }
 
     fn config_at(&self, host: &Host, now: Instant) -> Result<Arc<ServerConfig>, LeafError> {
@@ -170,7 +171,7 @@ mod tests {
 
     impl Fixture {
         fn config(&self, host: &str) -> Arc<ServerConfig> {
-            self.leaves.config(&Host::parse(host).unwrap()).unwrap()
+            self.leaves.config_at(&Host::parse(host).unwrap(), Instant::now()).unwrap()
         }
 
         /// A whole handshake in memory, as a client that trusts the authority alone.

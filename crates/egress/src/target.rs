@@ -114,6 +114,11 @@ impl Target {
         }
     }
 
+    /// The same host and port, spoken to without TLS: what a tunnel turned out to hold.
+    pub(crate) fn in_the_clear(self) -> Self {
+        Self { protocol: Protocol::Http, ..self }
+    }
+
     /// As in `Host`: without the port that goes without saying.
     pub(crate) fn authority(&self) -> String {
         match self.port == self.protocol.default_port() {

@@ -110,7 +110,13 @@ fn an_endless_head_and_garbage_end_early() {
 
 impl Scanner {
     fn scan_all(mut self, bytes: &[u8]) -> Result<usize, Violation> {
-        self.scan(bytes)
+        let mut done = 0;
+        loop {
+            match self.scan(&bytes[done..])? {
+                0 => return Ok(done),
+                count => done += count,
+            }
+        }
     }
 }
 
@@ -139,9 +145,12 @@ proptest! {
             let (piece, after) = rest.split_at((*cut).min(rest.len()));
             rest = after;
             held.extend_from_slice(piece);
-            match scanner.scan(&held) {
-                Ok(count) => { passed += count; held.drain(..count); }
-                Err(violation) => refused = Some(violation),
+            loop {
+                match scanner.scan(&held) {
+                    Ok(0) => break,
+                    Ok(count) => { passed += count; held.drain(..count); }
+                    Err(violation) => { refused = Some(violation); break }
+                }
             }
         }
         match expected {

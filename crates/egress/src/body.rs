@@ -1,0 +1,268 @@
+//! Bodies on their way through: counted, bounded, and cleaned of secrets, without being held back.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use cofferdam_secrets::redaction::{Passed, Patterns, Redactor, Replacement};
+use http::{HeaderMap, HeaderValue};
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+
+use crate::exchange::Exchange;
+
+/// What goes to the client.
+pub(crate) enum Answer {
+    Own(Option<Bytes>),
+    Upstream(Box<Cleaned>),
+}
+
+impl Answer {
+    pub fn own(body: Bytes) -> Self {
+        Self::Own(Some(body))
+    }
+}
+
+impl Body for Answer {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        match self.get_mut() {
+            Self::Own(body) => Poll::Ready(body.take().map(|body| Ok(Frame::data(body)))),
+            Self::Upstream(body) => Pin::new(&mut **body).poll_frame(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Own(body) => body.is_none(),
+            Self::Upstream(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Own(body) => SizeHint::with_exact(body.as_ref().map_or(0, |body| body.len() as u64)),
+            Self::Upstream(body) => body.size_hint(),
+        }
+    }
+}
+
+/// An upstream's body with every known secret taken out. A piece that ends like the start of a secret keeps that
+/// end back until it is clear; everything else is passed on as it comes, and as the very bytes that came.
+pub(crate) struct Cleaned {
+    body: Incoming,
+    redactor: Option<Redactor>,
+    patterns: Option<Arc<Patterns>>,
+    cleaned: Vec<u8>,
+    /// Trailers that wait until what was kept back is out.
+    trailers: Option<HeaderMap>,
+    ended: bool,
+    exchange: Exchange,
+}
+
+impl Cleaned {
+    pub fn new(
+        body: Incoming,
+        patterns: Option<Arc<Patterns>>,
+        replacement: Replacement,
+        exchange: Exchange,
+    ) -> Self {
+        let redactor = patterns.clone().map(|patterns| Redactor::new(patterns, replacement));
+        Self { body, redactor, patterns, cleaned: Vec::new(), trailers: None, ended: false, exchange }
+    }
+
+    fn piece(&mut self, data: Bytes) -> Option<Bytes> {
+        self.exchange.received(data.len());
+        let Some(redactor) = &mut self.redactor else { return Some(data) };
+        match redactor.push(&data, &mut self.cleaned) {
+            Passed::Prefix(end) => (end > 0).then(|| data.slice(..end)),
+            Passed::Written => self.take_cleaned(),
+        }
+    }
+
+    fn take_cleaned(&mut self) -> Option<Bytes> {
+        (!self.cleaned.is_empty()).then(|| Bytes::from(std::mem::take(&mut self.cleaned)))
+    }
+
+    /// What was kept back, once.
+    fn rest(&mut self) -> Option<Bytes> {
+        let mut redactor = self.redactor.take()?;
+        redactor.finish(&mut self.cleaned);
+        self.exchange.redacted(redactor.matches());
+        self.take_cleaned()
+    }
+
+    fn take_trailers(&mut self) -> Option<Frame<Bytes>> {
+        let mut trailers = self.trailers.take()?;
+        self.exchange.redacted(clean_headers(self.patterns.as_ref(), &mut trailers));
+        Some(Frame::trailers(trailers))
+    }
+}
+
+impl Body for Cleaned {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let this = self.get_mut();
+        while !this.ended {
+            match ready!(Pin::new(&mut this.body).poll_frame(context)) {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) => {
+                        if let Some(piece) = this.piece(data) {
+                            return Poll::Ready(Some(Ok(Frame::data(piece))));
+                        }
+                    }
+                    Err(frame) => {
+                        this.trailers = frame.into_trailers().ok();
+                        this.ended = true;
+                    }
+                },
+                Some(Err(error)) => {
+                    this.exchange.broke_off();
+                    return Poll::Ready(Some(Err(error)));
+                }
+                None => this.ended = true,
+            }
+        }
+        if let Some(rest) = this.rest() {
+            return Poll::Ready(Some(Ok(Frame::data(rest))));
+        }
+        let trailers = this.take_trailers();
+        this.exchange.completed();
+        Poll::Ready(trailers.map(Ok))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        let kept_back = self.redactor.as_ref().is_some_and(|redactor| redactor.held() > 0);
+        self.body.is_end_stream() && !kept_back && self.trailers.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self.redactor {
+            None => self.body.size_hint(),
+            Some(_) => SizeHint::default(),
+        }
+    }
+}
+
+impl Drop for Cleaned {
+    /// A body without a byte is never asked for one.
+    fn drop(&mut self) {
+        if self.body.is_end_stream() {
+            self.exchange.completed();
+        }
+    }
+}
+
+/// Takes secrets out of header values, and says how many. One pass over all values finds out whether there is
+/// anything to do; almost always there is not.
+pub(crate) fn clean_headers(patterns: Option<&Arc<Patterns>>, headers: &mut HeaderMap) -> u64 {
+    let Some(patterns) = patterns else { return 0 };
+    let mut scratch = Vec::new();
+    let mut all = Redactor::new(patterns.clone(), Replacement::Marker);
+    for value in headers.values() {
+        let _ = all.push(value.as_bytes(), &mut scratch);
+        let _ = all.push(b" ", &mut scratch);
+    }
+    all.finish(&mut scratch);
+    if all.matches() == 0 {
+        return 0;
+    }
+    let mut count = 0;
+    for value in headers.values_mut() {
+        let mut one = Redactor::new(patterns.clone(), Replacement::Marker);
+        let mut clean = Vec::new();
+        one.push_all(value.as_bytes(), &mut clean);
+        one.finish(&mut clean);
+        if one.matches() > 0 {
+            count += one.matches();
+            *value = HeaderValue::from_bytes(&clean).unwrap_or(HeaderValue::from_static("[redacted]"));
+        }
+    }
+    count
+}
+
+/// What goes to the upstream: the client's body as it comes, counted, and cut off with an error when it grows
+/// past the limit. It is never shortened: the upstream sees a broken request and no whole one.
+pub(crate) struct Outgoing {
+    body: Incoming,
+    left: u64,
+    progress: Arc<Progress>,
+}
+
+/// How far a request body has come, for the record and for the answer to it.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    pub sent: AtomicU64,
+    pub too_large: AtomicBool,
+}
+
+impl Outgoing {
+    pub fn new(body: Incoming, limit: Option<u64>, progress: Arc<Progress>) -> Self {
+        Self { body, left: limit.unwrap_or(u64::MAX), progress }
+    }
+}
+
+/// Why a request body ended early.
+#[derive(Debug)]
+pub(crate) enum OutgoingError {
+    TooLarge,
+    Client(hyper::Error),
+}
+
+impl std::fmt::Display for OutgoingError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::TooLarge => f.write_str("the body is larger than its limit"),
+            Self::Client(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for OutgoingError {}
+
+impl Body for Outgoing {
+    type Data = Bytes;
+    type Error = OutgoingError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, OutgoingError>>> {
+        let this = self.get_mut();
+        let frame = match ready!(Pin::new(&mut this.body).poll_frame(context)) {
+            None => return Poll::Ready(None),
+            Some(Err(error)) => return Poll::Ready(Some(Err(OutgoingError::Client(error)))),
+            Some(Ok(frame)) => frame,
+        };
+        if let Some(data) = frame.data_ref() {
+            let length = data.len() as u64;
+            let Some(left) = this.left.checked_sub(length) else {
+                this.progress.too_large.store(true, Ordering::Relaxed);
+                return Poll::Ready(Some(Err(OutgoingError::TooLarge)));
+            };
+            this.left = left;
+            this.progress.sent.fetch_add(length, Ordering::Relaxed);
+        }
+        Poll::Ready(Some(Ok(frame)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
