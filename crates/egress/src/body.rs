@@ -1,16 +1,19 @@
 //! Bodies on their way through: counted, bounded, and cleaned of secrets, without being held back.
 
+use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
+use cofferdam_audit::event::EgressReason;
 use cofferdam_secrets::redaction::{Passed, Patterns, Redactor, Replacement};
 use http::{HeaderMap, HeaderValue};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
+use crate::decode::Decoder;
 use crate::exchange::Exchange;
 
 /// What goes to the client.
@@ -25,14 +28,33 @@ impl Answer {
     }
 }
 
+/// Why an answer ended early.
+#[derive(Debug)]
+pub(crate) enum AnswerError {
+    Upstream(hyper::Error),
+    /// It is not what its `Content-Encoding` says, or far too large for what came.
+    Undecodable,
+}
+
+impl fmt::Display for AnswerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Upstream(error) => error.fmt(f),
+            Self::Undecodable => f.write_str("the answer cannot be decompressed"),
+        }
+    }
+}
+
+impl std::error::Error for AnswerError {}
+
 impl Body for Answer {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = AnswerError;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, AnswerError>>> {
         match self.get_mut() {
             Self::Own(body) => Poll::Ready(body.take().map(|body| Ok(Frame::data(body)))),
             Self::Upstream(body) => Pin::new(&mut **body).poll_frame(context),
@@ -54,10 +76,18 @@ impl Body for Answer {
     }
 }
 
+/// How an answer is looked into.
+pub(crate) struct Cleaning {
+    pub patterns: Option<Arc<Patterns>>,
+    pub replacement: Replacement,
+    pub decoder: Option<Decoder>,
+}
+
 /// An upstream's body with every known secret taken out. A piece that ends like the start of a secret keeps that
 /// end back until it is clear; everything else is passed on as it comes, and as the very bytes that came.
 pub(crate) struct Cleaned {
     body: Incoming,
+    decoder: Option<Decoder>,
     redactor: Option<Redactor>,
     patterns: Option<Arc<Patterns>>,
     cleaned: Vec<u8>,
@@ -68,23 +98,33 @@ pub(crate) struct Cleaned {
 }
 
 impl Cleaned {
-    pub fn new(
-        body: Incoming,
-        patterns: Option<Arc<Patterns>>,
-        replacement: Replacement,
-        exchange: Exchange,
-    ) -> Self {
+    pub fn new(body: Incoming, cleaning: Cleaning, exchange: Exchange) -> Self {
+        let Cleaning { patterns, replacement, decoder } = cleaning;
         let redactor = patterns.clone().map(|patterns| Redactor::new(patterns, replacement));
-        Self { body, redactor, patterns, cleaned: Vec::new(), trailers: None, ended: false, exchange }
+        Self {
+            body,
+            decoder,
+            redactor,
+            patterns,
+            cleaned: Vec::new(),
+            trailers: None,
+            ended: false,
+            exchange,
+        }
     }
 
-    fn piece(&mut self, data: Bytes) -> Option<Bytes> {
+    /// What of a piece may be passed on, if anything.
+    fn piece(&mut self, data: Bytes) -> Result<Option<Bytes>, AnswerError> {
         self.exchange.received(data.len());
-        let Some(redactor) = &mut self.redactor else { return Some(data) };
-        match redactor.push(&data, &mut self.cleaned) {
+        let data = match &mut self.decoder {
+            Some(decoder) => Bytes::from(decoder.push(&data).map_err(|_| AnswerError::Undecodable)?),
+            None => data,
+        };
+        let Some(redactor) = &mut self.redactor else { return Ok(Some(data)) };
+        Ok(match redactor.push(&data, &mut self.cleaned) {
             Passed::Prefix(end) => (end > 0).then(|| data.slice(..end)),
             Passed::Written => self.take_cleaned(),
-        }
+        })
     }
 
     fn take_cleaned(&mut self) -> Option<Bytes> {
@@ -108,21 +148,24 @@ impl Cleaned {
 
 impl Body for Cleaned {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = AnswerError;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, AnswerError>>> {
         let this = self.get_mut();
         while !this.ended {
             match ready!(Pin::new(&mut this.body).poll_frame(context)) {
                 Some(Ok(frame)) => match frame.into_data() {
-                    Ok(data) => {
-                        if let Some(piece) = this.piece(data) {
-                            return Poll::Ready(Some(Ok(Frame::data(piece))));
+                    Ok(data) => match this.piece(data) {
+                        Ok(Some(piece)) => return Poll::Ready(Some(Ok(Frame::data(piece)))),
+                        Ok(None) => {}
+                        Err(error) => {
+                            this.exchange.failed(EgressReason::DecompressionLimited);
+                            return Poll::Ready(Some(Err(error)));
                         }
-                    }
+                    },
                     Err(frame) => {
                         this.trailers = frame.into_trailers().ok();
                         this.ended = true;
@@ -130,10 +173,14 @@ impl Body for Cleaned {
                 },
                 Some(Err(error)) => {
                     this.exchange.broke_off();
-                    return Poll::Ready(Some(Err(error)));
+                    return Poll::Ready(Some(Err(AnswerError::Upstream(error))));
                 }
                 None => this.ended = true,
             }
+        }
+        if this.decoder.take().is_some_and(|decoder| decoder.finish().is_err()) {
+            this.exchange.failed(EgressReason::UpstreamClosed);
+            return Poll::Ready(Some(Err(AnswerError::Undecodable)));
         }
         if let Some(rest) = this.rest() {
             return Poll::Ready(Some(Ok(Frame::data(rest))));
@@ -145,7 +192,7 @@ impl Body for Cleaned {
 
     fn is_end_stream(&self) -> bool {
         let kept_back = self.redactor.as_ref().is_some_and(|redactor| redactor.held() > 0);
-        self.body.is_end_stream() && !kept_back && self.trailers.is_none()
+        self.body.is_end_stream() && !kept_back && self.trailers.is_none() && self.decoder.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -157,8 +204,9 @@ impl Body for Cleaned {
 }
 
 impl Drop for Cleaned {
-    /// A body without a byte is never asked for one.
+    /// A body whose end was known before it came is not asked for it.
     fn drop(&mut self) {
+        self.exchange.redacted(self.redactor.as_ref().map_or(0, Redactor::matches));
         if self.body.is_end_stream() {
             self.exchange.completed();
         }
@@ -221,8 +269,8 @@ pub(crate) enum OutgoingError {
     Client(hyper::Error),
 }
 
-impl std::fmt::Display for OutgoingError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for OutgoingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLarge => f.write_str("the body is larger than its limit"),
             Self::Client(error) => error.fmt(f),

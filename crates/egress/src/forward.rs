@@ -7,13 +7,14 @@ use cofferdam_audit::event::{EgressReason, EgressRequest, Outcome};
 use cofferdam_audit::{HostName, Label, Method, RequestPath};
 use cofferdam_secrets::Secret;
 use cofferdam_secrets::redaction::Replacement;
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http::request::Parts;
 use http::{Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
 
 use crate::authorize::{Authorized, authorize};
-use crate::body::{Answer, Cleaned, Outgoing, Progress, clean_headers};
+use crate::body::{Answer, Cleaned, Cleaning, Outgoing, Progress, clean_headers};
+use crate::decode::Decoder;
 use crate::dial::{Sender, Wire};
 use crate::exchange::Exchange;
 use crate::hop;
@@ -144,7 +145,8 @@ fn record(
         host: host.clone(),
         port,
         method: Method::new(parts.method.as_str()),
-        path: RequestPath::new(parts.uri.path(), &[]),
+        // A token that stands in the path, at its place or elsewhere, is not written down.
+        path: RequestPath::new(parts.uri.path(), &inbound.engine.tokens.places_in(parts.uri.path())),
         rule: None,
         provider: provider.map(|provider| Label::new(&*provider.name)),
     };
@@ -218,23 +220,27 @@ fn clean(
 ) -> Result<Response<Answer>, EgressReason> {
     let patterns = inbound.engine.credentials.patterns();
     let (mut parts, body) = response.into_parts();
-    if patterns.is_some() && is_encoded(&parts.headers) && !hyper::body::Body::is_end_stream(&body) {
+    let look_into = patterns.is_some() && !hyper::body::Body::is_end_stream(&body);
+    let decoder = match Decoder::of(&parts.headers) {
+        Ok(decoder) => decoder.filter(|_| look_into),
         // It was asked for without; what cannot be looked into is not passed on.
-        exchange.failed(EgressReason::DecompressionLimited);
-        return Err(EgressReason::DecompressionLimited);
-    }
+        Err(_) if look_into => {
+            exchange.failed(EgressReason::DecompressionLimited);
+            return Err(EgressReason::DecompressionLimited);
+        }
+        Err(_) => None,
+    };
     hop::clean_response(&mut parts);
+    if decoder.is_some() {
+        parts.headers.remove(CONTENT_ENCODING);
+        parts.headers.remove(CONTENT_LENGTH);
+    }
     exchange.redacted(clean_headers(patterns.as_ref(), &mut parts.headers));
     let replacement = match parts.headers.contains_key(CONTENT_LENGTH) {
         true => Replacement::SameLength(b'*'),
         false => Replacement::Marker,
     };
-    let body = Answer::Upstream(Box::new(Cleaned::new(body, patterns, replacement, exchange)));
+    let cleaning = Cleaning { patterns, replacement, decoder };
+    let body = Answer::Upstream(Box::new(Cleaned::new(body, cleaning, exchange)));
     Ok(Response::from_parts(parts, body))
-}
-
-fn is_encoded(headers: &HeaderMap) -> bool {
-    let identity =
-        |value: &http::HeaderValue| value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity");
-    headers.get_all(CONTENT_ENCODING).iter().any(|value| !value.is_empty() && !identity(value))
 }

@@ -12,6 +12,7 @@ mod body;
 mod ca;
 mod client;
 mod credentials;
+mod decode;
 mod dial;
 mod engine;
 mod exchange;

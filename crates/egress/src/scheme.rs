@@ -59,7 +59,6 @@ pub(crate) fn inject(
 }
 
 /// The shapes of all tokens that were handed out.
-#[derive(Default)]
 pub(crate) struct TokenShapes(Vec<TokenForm>);
 
 impl TokenShapes {

@@ -36,6 +36,8 @@ use crate::target::{Arrival, Protocol, Target, TargetError};
 
 /// Until a client has said what it wants.
 const OPENING_TIMEOUT: Duration = Duration::from_secs(30);
+/// Between two requests, and for the head of one.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 const CONNECT: &[u8] = b"CONNECT ";
 const HANDSHAKE: u8 = 0x16;
 const ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
@@ -247,7 +249,7 @@ where
         .half_close(true)
         .auto_date_header(false)
         .timer(TokioTimer::new())
-        .header_read_timeout(None)
+        .header_read_timeout(IDLE_TIMEOUT)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades()
         .await

@@ -5,6 +5,7 @@
 //! itself it is a random text. Only its digest is kept here, so that a dump of this process hands out none.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Instant;
 
@@ -42,14 +43,18 @@ pub struct Tokens {
     table: RwLock<Table>,
 }
 
-#[derive(Default)]
 struct Table {
     entries: HashMap<[u8; 32], Entry>,
     forms: Vec<TokenForm>,
     shapes: TokenShapes,
 }
 
-#[derive(Clone)]
+impl Default for Table {
+    fn default() -> Self {
+        Self { entries: HashMap::new(), forms: Vec::new(), shapes: TokenShapes::new(&[]) }
+    }
+}
+
 struct Entry {
     client: ClientId,
     provider: Box<str>,
@@ -111,6 +116,24 @@ impl Tokens {
     pub(crate) fn stand_in(&self, text: &[u8]) -> bool {
         let table = self.read();
         table.shapes.any(text, |part| table.entries.contains_key(&digest(part)))
+    }
+
+    /// Where our tokens stand in a text, in order, so that they can be left out of what is written down.
+    pub(crate) fn places_in(&self, text: &str) -> Vec<Range<usize>> {
+        let table = self.read();
+        let mut places = Vec::new();
+        let mut note = |part: &[u8]| {
+            if table.entries.contains_key(&digest(part)) {
+                let start = part.as_ptr().addr() - text.as_ptr().addr();
+                places.push(start..start + part.len());
+            }
+            // Go on: there may be another.
+            false
+        };
+        table.shapes.any(text.as_bytes(), &mut note);
+        places.sort_by_key(|place| place.start);
+        places.dedup();
+        places
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Table> {
@@ -188,6 +211,8 @@ mod tests {
         let around = format!("x={}&y", token.expose());
         assert!(tokens.stand_in(around.as_bytes()));
         assert!(!tokens.stand_in(&around.as_bytes()[..around.len() - 4]));
+        let place = 2..2 + token.expose().len();
+        assert_eq!(tokens.places_in(&around), std::slice::from_ref(&place));
         tokens.forget(client);
         assert_eq!(worth(client, &provider.name, now), Worth::Unknown);
     }

@@ -60,14 +60,26 @@ fn req_e01_an_echo_is_redacted_in_headers_and_trailers() {
 }
 
 #[test]
-fn req_e01_a_compressed_answer_nobody_asked_for_does_not_get_through_unseen() {
-    let proxied = Proxied::tls(&[HttpVersion::Http1]);
-    let header = format!("Authorization: Bearer {}", proxied.token(0).expose());
-    proxied.upstream.route("/gzip", Reply::Echo { place: EchoPlace::Body, coding: Coding::Gzip });
-    let got =
-        proxied.curl(&["-i", "--compressed", "-H", &header, &proxied.url("/gzip")]).run().expect_status(0);
-    assert_eq!(reason(&got.stdout()), Some("decompression-limited"), "{}", got.stdout());
-    assert_eq!(proxied.upstream.requests()[0].header("accept-encoding"), Some(&b"identity"[..]));
+fn req_e01_a_compressed_answer_that_nobody_asked_for_is_looked_into() {
+    for version in BOTH {
+        let proxied = Proxied::tls(&[version]);
+        let header = format!("Authorization: Bearer {}", proxied.token(0).expose());
+        for coding in [Coding::Gzip, Coding::Brotli, Coding::Zstd] {
+            proxied.upstream.route("/coded", Reply::Echo { place: EchoPlace::Body, coding });
+            let flag = if version == HttpVersion::Http2 { "--http2" } else { "--http1.1" };
+            let got =
+                proxied.curl(&[flag, "-i", "-H", &header, &proxied.url("/coded")]).run().expect_status(0);
+            let got = got.stdout();
+            assert!(got.contains("authorization: Bearer [redacted:api]"), "{coding:?}: {got}");
+            assert!(!got.contains("content-encoding") && !got.contains(SECRET), "{got}");
+        }
+        let headers = vec![("content-encoding".to_owned(), "x-unknown".to_owned())];
+        proxied.upstream.route("/unknown", Reply::Fixed { status: 200, headers, body: b"?".to_vec() });
+        let got = proxied.curl(&["-i", "-H", &header, &proxied.url("/unknown")]).run().expect_status(0);
+        assert_eq!(reason(&got.stdout()), Some("decompression-limited"), "{}", got.stdout());
+        let requests = proxied.upstream.requests();
+        assert!(requests.iter().all(|request| request.header("accept-encoding") == Some(b"identity")));
+    }
 }
 
 #[test]

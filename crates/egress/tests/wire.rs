@@ -143,8 +143,21 @@ fn req_e15_every_request_is_on_record_with_its_end() {
     let proxied = Proxied::tls(&[HttpVersion::Http1]);
     proxied.curl(&["-f", "https://plain.example.test/a?secret=query"]).run().expect_status(0);
     proxied.curl(&["-f", "-I", "https://plain.example.test/head"]).run().expect_status(0);
-    let record = proxied.record();
-    let lines = |kind: &str| record.lines().filter(|line| line.contains(kind)).count();
-    assert_eq!((lines("\"egress-tunnel\""), lines("\"egress-request\"")), (2, 2), "{record}");
+    let count = |record: &str, kind: &str| record.lines().filter(|line| line.contains(kind)).count();
+    // The end is written when it has come, which may be a moment after the client has seen it.
+    let record = loop {
+        let record = proxied.record();
+        if count(&record, "\"egress-response\"") == 2 {
+            break record;
+        }
+        std::thread::yield_now();
+    };
+    assert_eq!(
+        (count(&record, "\"egress-tunnel\""), count(&record, "\"egress-request\"")),
+        (2, 2),
+        "{record}"
+    );
+    assert_eq!(count(&record, "\"status\":200"), 2, "{record}");
+    assert!(!record.contains("\"failure\""), "{record}");
     assert!(record.contains("\"path\":\"/a\"") && !record.contains("query"), "{record}");
 }

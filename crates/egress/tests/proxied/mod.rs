@@ -1,6 +1,5 @@
 //! A proxy, an upstream behind it, and clients in front.
 
-use std::borrow::Cow;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -46,10 +45,16 @@ impl Proxied {
 
     /// `extra` is more of the configuration.
     pub fn with(transport: Transport, extra: &str) -> Self {
+        Self::beside(transport, extra, None)
+    }
+
+    /// With another upstream, which speaks no TLS, at `socket.example.test:80`.
+    pub fn beside(transport: Transport, extra: &str, socket: Option<SocketAddr>) -> Self {
         let names = ["api", "other", "plain"].map(|name| format!("{name}.example.test"));
         let upstream = Upstream::start(&UpstreamOptions { names: names.to_vec(), transport });
         let home = Home::new();
-        let config = Config::parse("config.toml", &config(upstream.port(), extra)).expect("a configuration");
+        let config =
+            Config::parse("config.toml", &config(upstream.port(), extra, socket)).expect("a configuration");
         let providers = config.providers.clone();
         let authority = Arc::new(Authority::load_or_create(&home.path().join("ca")).expect("an authority"));
         home.write("ca.pem", authority.certificate_pem());
@@ -138,18 +143,20 @@ fn loader() -> Loader {
     }
 }
 
-fn config(port: u16, extra: &str) -> String {
+fn config(port: u16, extra: &str, socket: Option<SocketAddr>) -> String {
     let target = |name: &str, at: u16| format!("\"{name}.example.test:{at}\" = \"127.0.0.1:{port}\"\n");
-    let resolve: Cow<'_, str> = [("api", 443), ("other", 443), ("plain", 443), ("plain", 80)]
+    let mut resolve = [("api", 443), ("other", 443), ("plain", 443), ("plain", 80)]
         .map(|(name, at)| target(name, at))
-        .concat()
-        .into();
+        .concat();
+    if let Some(socket) = socket {
+        resolve.push_str(&format!("\"socket.example.test:80\" = \"{socket}\"\n"));
+    }
     format!(
         r#"
 [egress.resolve]
 {resolve}
 [[egress.allow]]
-hosts = ["plain.example.test", "localhost", "127.0.0.1", "169.254.169.254"]
+hosts = ["plain.example.test", "socket.example.test", "localhost", "127.0.0.1", "169.254.169.254"]
 [[provider]]
 name = "api"
 hosts = ["{HOST}"]
