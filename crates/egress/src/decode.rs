@@ -129,7 +129,8 @@ mod tests {
             }
             "br" => {
                 let mut out = Vec::new();
-                brotli::BrotliCompress(&mut &text[..], &mut out, &Default::default()).unwrap();
+                let params = brotli::enc::BrotliEncoderParams { quality: 1, ..Default::default() };
+                brotli::BrotliCompress(&mut &text[..], &mut out, &params).unwrap();
                 out
             }
             _ => zstd::encode_all(text, 0).unwrap(),
@@ -138,7 +139,7 @@ mod tests {
 
     #[test]
     fn every_coding_is_decoded_whatever_the_pieces() {
-        let text: Vec<u8> = (0..20_000_u32).flat_map(|n| n.to_string().into_bytes()).collect();
+        let text: Vec<u8> = (0..4_000_u32).flat_map(|n| n.to_string().into_bytes()).collect();
         for coding in ["gzip", "deflate", "br", "zstd"] {
             for size in [1, 7, 4096] {
                 let mut decoder = decoder(coding).unwrap().unwrap();

@@ -98,7 +98,6 @@ fn a_connection_that_went_away_unused_is_replaced_and_nothing_is_sent_twice() {
         heads.push(head(&mut stream));
         // Taken in, and never answered: this one must not come again.
         drop(stream);
-        listener.set_nonblocking(true).expect("a socket that does not block");
         heads
     });
     let proxied = proxied(address);
@@ -109,6 +108,7 @@ fn a_connection_that_went_away_unused_is_replaced_and_nothing_is_sent_twice() {
     assert!(ask("/two").ends_with("ok"));
     let lost = ask("/three");
     assert_eq!(reason(&lost), Some("upstream-closed"), "{lost}");
+    assert!(proxied.record().contains("\"failure\":\"upstream-closed\""));
     let heads = upstream.join().expect("the upstream");
     let lines: Vec<_> = heads.iter().filter_map(|head| head.lines().next()).collect();
     assert_eq!(lines, ["POST /one HTTP/1.1", "POST /two HTTP/1.1", "POST /three HTTP/1.1"]);
