@@ -1,0 +1,3 @@
+//! The egress proxy: the only place where secrets meet the network.
+
+pub mod scheme;
