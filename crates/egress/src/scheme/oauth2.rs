@@ -227,6 +227,17 @@ pub fn read_answer(status: u16, body: &[u8], now: Since1970) -> Result<Minted, M
     })
 }
 
+/// What a token server would answer, with a stand-in: for a client in the sandbox that mints for itself. The
+/// same text is what a metadata server answers.
+pub fn stand_in_answer(token: &str, lifetime: Duration) -> String {
+    let answer = serde_json::json!({
+        "access_token": token,
+        "expires_in": lifetime.as_secs(),
+        "token_type": "Bearer",
+    });
+    answer.to_string()
+}
+
 fn refusal(status: u16, code: Option<&str>) -> Refusal {
     match code {
         Some("invalid_request") => Refusal::InvalidRequest,

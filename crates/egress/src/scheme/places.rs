@@ -60,19 +60,19 @@ impl Where<'_> {
 }
 
 /// Every filled place whose name says credential. Names are matched by their words, because a list of known
-/// ones is a list of the ones that can be avoided; anti-forgery tokens are the exception, as browsers and
-/// clients send them beside the credential.
+/// ones is a list of the ones that can be avoided. Anti-forgery tokens, and tokens that say where a listing goes
+/// on, are the exception: clients send them beside the credential.
 pub fn credential_places(parts: &Parts) -> Vec<CredentialPlace<'_>> {
     let mut places = Vec::new();
     for (name, value) in &parts.headers {
         if *name == COOKIE {
             let filled = cookie::cookies(value.as_bytes())
-                .filter(|(name, span)| !span.is_empty() && names_credential(name, COOKIE_WORDS));
+                .filter(|(name, span)| !span.is_empty() && cookie_names_credential(name));
             places.extend(filled.map(|(name, span)| CredentialPlace {
                 at: Where::Cookie(name),
                 value: Cow::Borrowed(&value.as_bytes()[span]),
             }));
-        } else if !value.is_empty() && names_credential(name.as_str().as_bytes(), &[]) {
+        } else if !value.is_empty() && header_names_credential(name.as_str().as_bytes()) {
             places.push(CredentialPlace { at: Where::Header(name), value: Cow::Borrowed(value.as_bytes()) });
         }
     }
@@ -94,12 +94,12 @@ fn parameters(query: &[u8]) -> impl Iterator<Item = CredentialPlace<'_>> {
             percent::decode(text, Plus::Space).unwrap_or_else(lenient)
         };
         let name = decoded(pair.name);
-        names_credential(&name, QUERY_WORDS)
+        parameter_names_credential(&name)
             .then(|| CredentialPlace { at: Where::Query(name), value: decoded(pair.value) })
     })
 }
 
-/// One of these as a word of the name, or at the end of a word, names a credential anywhere.
+/// One of these at the end of a word names a credential anywhere.
 const WORDS: &[&str] = &[
     "authorization",
     "auth",
@@ -127,34 +127,52 @@ const KEYS: &[&str] = &[
     "account",
     "master",
 ];
-/// Too common in headers, and telling in a query.
-const QUERY_WORDS: &[&str] = &["key", "sig", "sign", "pwd", "pass", "corpsecret", "sas"];
-const COOKIE_WORDS: &[&str] = &["session", "sessionid", "sess", "sid", "key", "login"];
+/// Words before `token` that make it none: where a listing goes on, or what makes a retry safe.
+const NO_TOKENS: &[&str] = &[
+    "csrf",
+    "xsrf",
+    "next",
+    "page",
+    "continuation",
+    "pagination",
+    "sync",
+    "skip",
+    "client",
+    "request",
+    "idempotency",
+];
+/// Too common in headers; as the whole name of a parameter they tell.
+const PARAMETERS: &[&str] = &["key", "sig", "sign", "pwd", "pass"];
+const COOKIES: &[&str] = &["session", "sessionid", "sess", "sid", "key", "login"];
 
-fn names_credential(name: &[u8], also: &[&str]) -> bool {
-    let name = String::from_utf8_lossy(name).to_ascii_lowercase();
-    if name.contains("csrf") || name.contains("xsrf") || NOT_CREDENTIALS.contains(&name.as_str()) {
-        return false;
-    }
-    let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).collect();
-    let whole = |word: &str| also.contains(&word) || WORDS.iter().any(|known| word.ends_with(known));
-    let key = |pair: &[&str]| pair[1] == "key" && KEYS.contains(&pair[0]);
-    words.iter().any(|word| whole(word)) || words.windows(2).any(key)
+fn header_names_credential(name: &[u8]) -> bool {
+    let mut before: &[u8] = b"";
+    name.split(|byte| !byte.is_ascii_alphanumeric()).any(|word| {
+        let previous = std::mem::replace(&mut before, word);
+        if let Some(stem) = without_end(word, "token") {
+            let stem = if stem.is_empty() { previous } else { stem };
+            return !NO_TOKENS.iter().any(|known| without_end(stem, known).is_some());
+        }
+        let key = word.eq_ignore_ascii_case(b"key") && is_one_of(previous, KEYS);
+        key || WORDS.iter().any(|known| without_end(word, known).is_some())
+    })
 }
 
-/// Words of protocols that only look like credentials.
-const NOT_CREDENTIALS: &[&str] = &[
-    // Where a listing goes on.
-    "nexttoken",
-    "next_token",
-    "next-token",
-    "page_token",
-    "pagetoken",
-    "continuation-token",
-    "continuationtoken",
-    "x-amz-copy-source-server-side-encryption-customer-key-md5",
-    // Makes a retry safe.
-    "clienttoken",
-    "client-token",
-    "clientrequesttoken",
-];
+fn parameter_names_credential(name: &[u8]) -> bool {
+    is_one_of(name, PARAMETERS) || header_names_credential(name)
+}
+
+fn cookie_names_credential(name: &[u8]) -> bool {
+    name.split(|byte| !byte.is_ascii_alphanumeric()).any(|word| is_one_of(word, COOKIES))
+        || header_names_credential(name)
+}
+
+fn is_one_of(word: &[u8], known: &[&str]) -> bool {
+    known.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
+}
+
+/// What stands before an end, whatever its case.
+fn without_end<'w>(word: &'w [u8], end: &str) -> Option<&'w [u8]> {
+    let (stem, last) = word.split_at(word.len().checked_sub(end.len())?);
+    last.eq_ignore_ascii_case(end.as_bytes()).then_some(stem)
+}

@@ -62,15 +62,15 @@ pub(super) struct Pair {
     pub(super) value: Range<usize>,
 }
 
-/// All parameters in their order.
+/// All parameters in their order, empty ones included: `a&&b&` has four.
 pub(super) struct Pairs<'a> {
     text: &'a [u8],
-    at: usize,
+    at: Option<usize>,
 }
 
 impl<'a> Pairs<'a> {
     pub(super) fn of(text: &'a [u8]) -> Self {
-        Self { text, at: 0 }
+        Self { text, at: (!text.is_empty()).then_some(0) }
     }
 }
 
@@ -78,11 +78,11 @@ impl Iterator for Pairs<'_> {
     type Item = Pair;
 
     fn next(&mut self) -> Option<Pair> {
-        let rest = self.text.get(self.at..).filter(|rest| !rest.is_empty())?;
-        let start = self.at;
-        let end = start + memchr::memchr(b'&', rest).unwrap_or(rest.len());
+        let start = self.at?;
+        let ampersand = memchr::memchr(b'&', &self.text[start..]).map(|at| start + at);
+        self.at = ampersand.map(|at| at + 1);
+        let end = ampersand.unwrap_or(self.text.len());
         let equals = memchr::memchr(b'=', &self.text[start..end]).map(|equals| start + equals);
-        self.at = end + 1;
         Some(Pair {
             name: start..equals.unwrap_or(end),
             value: equals.map_or(end..end, |equals| equals + 1..end),

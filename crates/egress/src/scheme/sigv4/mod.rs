@@ -100,7 +100,7 @@ impl std::error::Error for SignatureError {}
 pub(super) fn locate(parts: &Parts) -> Located<'_> {
     let in_query = match query(parts) {
         Some((start, query)) => match parameter(query, QUERY_CREDENTIAL) {
-            Parameter::One(span, value) => Some((start + span.start, value)),
+            Parameter::One(span, value) => Some((start + span.start, &query[span], value)),
             Parameter::Absent => None,
             Parameter::Several => return Located::Several,
             Parameter::Malformed => return Located::Malformed,
@@ -124,10 +124,10 @@ pub(super) fn locate(parts: &Parts) -> Located<'_> {
             let there = Cow::Borrowed(&value[at..at + length]);
             Located::One(Spot { holder: Holder::Header(name, 0), span: at..at + length, value: there })
         }
-        (None, Some((at, value))) => {
+        (None, Some((at, written, value))) => {
             let key = value.split(|byte| *byte == b'/').next().unwrap_or_default();
-            // A key id has no character that needs an escape; with one, its span would be another.
-            if !key.iter().all(u8::is_ascii_alphanumeric) {
+            // A key id has no character that needs an escape; written with one, its span would be another.
+            if !written.starts_with(key) {
                 return Located::Malformed;
             }
             let span = at..at + key.len();

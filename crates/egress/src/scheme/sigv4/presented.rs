@@ -103,6 +103,18 @@ impl Presented {
         Ok(Verified::new(self, key, body))
     }
 
+    /// What the signature would have to be with that secret: for a client of ours that signs, and for tests.
+    pub fn signature_with(
+        &self,
+        parts: &Parts,
+        secret: &[u8],
+        body: Option<BodyDigest>,
+    ) -> Result<String, SignatureError> {
+        let digest = Canonical::of(parts, self, self.covered(body)?)?.digest();
+        let signature = SigningKey::derive(secret, &self.scope).sign(&self.scope.string_to_sign(&digest));
+        Ok(signature.map(char::from).iter().collect())
+    }
+
     pub(super) fn covered(&self, body: Option<BodyDigest>) -> Result<Covered, SignatureError> {
         Ok(match self.payload {
             Payload::Declared | Payload::Chunks | Payload::ChunksAndTrailer => Covered::Declared,

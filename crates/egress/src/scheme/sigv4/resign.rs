@@ -141,8 +141,9 @@ fn rewritten(
         separator = b'&';
         text.extend_from_slice(&query.as_bytes()[pair.name.start..pair.value.start]);
         if is(&name, QUERY_CREDENTIAL) {
+            let scope = value.strip_prefix(&presented.key_id).ok_or(SignatureError::Malformed)?;
             text.extend_from_slice(credentials.key_id.expose());
-            text.extend_from_slice(value.strip_prefix(&presented.key_id).unwrap_or_default().as_bytes());
+            text.extend_from_slice(scope.as_bytes());
         } else if is(&name, QUERY_SIGNED_HEADERS) && names_differ(value, &names) {
             percent::encode(names.as_bytes(), percent::unreserved, &mut text);
         } else {

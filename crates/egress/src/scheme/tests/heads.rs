@@ -123,7 +123,7 @@ fn req_e29_malformed_basic_is_refused() {
 #[test]
 fn req_e30_a_query_keeps_its_order_and_encoding() {
     let scheme = Scheme::Query { name: "key".into() };
-    let uri = format!("/v1/%7Emodels//x?b=%2f%2F+%20&key={TOKEN}&&a&z==&%6bEy=other&k=1;2");
+    let uri = format!("/v1/%7Emodels//x?b=%2f%2F+%20&key={TOKEN}&&a&z==&%6bEy=other&k=1;2&");
     let mut parts = head(&uri, &[]);
     assert_eq!(find(&parts, &scheme), at(TOKEN));
     injected(&mut parts, &scheme, SECRET).expect("swapped");

@@ -12,7 +12,7 @@ use cofferdam_policy::provider::Grant;
 use super::*;
 use crate::scheme::github_app::App;
 use crate::scheme::google::ServiceAccount;
-use crate::scheme::oauth2::{MintError, Refusal, read_answer, token_request};
+use crate::scheme::oauth2::{MintError, Refusal, read_answer, stand_in_answer, token_request};
 
 const NOW: Duration = Duration::from_secs(1_794_700_000);
 
@@ -131,6 +131,12 @@ fn answers_are_read_and_refusals_say_no_more_than_their_code() {
     assert_eq!(minted.refresh_token.expect("a new one").expose(), b"new-refresh");
     let minted = read(201, r#"{"token":"ghs_token","expires_at":"2026-11-15T23:50:00Z"}"#).expect("a token");
     assert_eq!(minted.expires, Some(Duration::from_secs(1_794_786_600)));
+    let answer = stand_in_answer("ya29.stand-in", Duration::from_secs(60));
+    let minted = read(200, &answer).expect("a token");
+    assert_eq!(
+        (minted.token.expose(), minted.expires),
+        (&b"ya29.stand-in"[..], Some(NOW + Duration::from_secs(60)))
+    );
     let reason = |status, body: &str| read(status, body).err();
     let refused = |refusal| Some(MintError::Refused(refusal));
     assert_eq!(

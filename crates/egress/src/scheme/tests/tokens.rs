@@ -84,7 +84,7 @@ fn shapes_without_a_prefix_are_found_in_longer_runs() {
 #[test]
 fn req_e29_every_place_of_a_credential_is_shown() {
     let parts = head(
-        "https://user:pw@host/x?key=1&api_key=2&access_token=3&page=4&sig=5&token=&pageToken=6",
+        "https://user:pw@host/x?key=1&api_key=2&access_token=3&page=4&sig=5&token=&pageToken=6&next_token=7&key-marker=8&continuation-token=9&client_secret=10",
         &[
             ("authorization", "Bearer a"),
             ("x-api-key", "b"),
@@ -117,6 +117,7 @@ fn req_e29_every_place_of_a_credential_is_shown() {
         [
             "?access_token=3",
             "?api_key=2",
+            "?client_secret=10",
             "?key=1",
             "?sig=5",
             "api-key=c",

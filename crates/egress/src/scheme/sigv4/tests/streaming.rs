@@ -164,10 +164,7 @@ fn req_e07_a_head_with_signed_chunks_gets_the_seed_of_amazons_example() {
     let mut parts = request("PUT", url, &headers);
     let presented = Presented::read(&parts).expect("signed");
     assert_eq!(presented.payload(), Payload::Chunks);
-    let covered = presented.covered(None).expect("declared");
-    let digest = canonical::Canonical::of(&parts, &presented, covered).expect("a target").digest();
-    let seed = SigningKey::derive(STAND_IN.1.as_bytes(), &scope()).sign(&scope().string_to_sign(&digest));
-    let seed = String::from_utf8(seed.to_vec()).expect("digits");
+    let seed = presented.signature_with(&parts, STAND_IN.1.as_bytes(), None).expect("declared");
     parts.headers.insert("authorization", (unsigned + &seed).parse().unwrap());
 
     let chunks = resigned(&mut parts, b"", None).expect("signed").expect("chunks to sign");
