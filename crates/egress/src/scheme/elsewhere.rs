@@ -1,5 +1,7 @@
 //! Whether one of our tokens stands anywhere but at its declared place.
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -36,13 +38,9 @@ pub fn contains_token(
             let mut values = parts.headers.get_all(name).iter().enumerate();
             values.any(|(index, value)| look(&Holder::Header(name.clone(), index), value.as_bytes()))
         });
-    held || other_texts(parts).any(|text| any_reading(text.as_bytes(), contains))
-}
-
-/// What else of a head reaches the upstream: the names of headers, and what stands before the path.
-fn other_texts(parts: &Parts) -> impl Iterator<Item = &str> {
-    let authority = parts.uri.authority().map(http::uri::Authority::as_str);
-    parts.headers.keys().map(http::HeaderName::as_str).chain(authority)
+    // Names are in lower case by now, so that nothing encoded is left in them.
+    held || parts.headers.keys().any(|name| contains(name.as_str().as_bytes()))
+        || parts.uri.authority().is_some_and(|authority| any_reading(authority.as_str().as_bytes(), contains))
 }
 
 /// The same for a body, or a part of one; of a body with a declared place give all.
@@ -102,14 +100,7 @@ fn any_base64(text: &[u8], contains: &mut dyn FnMut(&[u8]) -> bool) -> bool {
     let of_alphabet = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
     let mut decoded = Vec::new();
     for run in text.split(|byte| !of_alphabet(byte)).filter(|run| run.len() >= SHORTEST_RUN) {
-        let standard: Vec<u8> = run
-            .iter()
-            .map(|byte| match byte {
-                b'-' => b'+',
-                b'_' => b'/',
-                other => *other,
-            })
-            .collect();
+        let standard = in_standard_alphabet(run);
         // Where the encoded text begins in the run is not known.
         for start in 0..4 {
             let shifted = &standard[start..];
@@ -121,6 +112,18 @@ fn any_base64(text: &[u8], contains: &mut dyn FnMut(&[u8]) -> bool) -> bool {
         }
     }
     false
+}
+
+fn in_standard_alphabet(run: &[u8]) -> Cow<'_, [u8]> {
+    if !run.iter().any(|byte| matches!(byte, b'-' | b'_')) {
+        return Cow::Borrowed(run);
+    }
+    let standard = run.iter().map(|byte| match byte {
+        b'-' => b'+',
+        b'_' => b'/',
+        other => *other,
+    });
+    Cow::Owned(standard.collect())
 }
 
 /// Escapes of JSON that can hide a plain character: `\u0041` and `\/`.
