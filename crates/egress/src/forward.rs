@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use cofferdam_audit::event::{EgressReason, EgressRequest, Outcome};
 use cofferdam_audit::{HostName, Label, Method, RequestPath};
+use cofferdam_policy::provider::Scheme;
 use cofferdam_secrets::Secret;
 use cofferdam_secrets::redaction::Replacement;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
@@ -52,9 +53,13 @@ async fn forward(
     let limit = authorized.policy().egress.limits.request_body;
     let wire = if parts.version == Version::HTTP_2 { Wire::Best } else { Wire::Http1 };
     hop::clean_request(&mut parts, switching.is_some());
-    inject(&authorized, secret.as_deref(), &mut parts)?;
-    let outgoing = (parts, Outgoing::new(body, limit, progress.clone()));
-    let sent = send(inbound, authorized.target(), &endpoints, (wire, outgoing)).await;
+    let sent = match inject(&authorized, secret.as_deref(), &mut parts) {
+        Ok(()) => {
+            let outgoing = (parts, Outgoing::new(body, limit, progress.clone()));
+            send(inbound, authorized.target(), &endpoints, (wire, outgoing)).await
+        }
+        Err(reason) => Err(reason),
+    };
     let (response, lease) = match sent {
         Ok(sent) => sent,
         Err(reason) => {
@@ -157,7 +162,22 @@ fn record(
 /// Swaps the token for the credential. Only an [`Authorized`] says where and which.
 fn inject(authorized: &Authorized, secret: Option<&Secret>, parts: &mut Parts) -> Result<(), EgressReason> {
     let (Some((_, scheme, token)), Some(secret)) = (authorized.placed(), secret) else { return Ok(()) };
-    scheme::inject(parts, scheme, token, secret).map_err(|_| EgressReason::MintFailed)
+    match scheme {
+        Scheme::Header { .. }
+        | Scheme::Basic { .. }
+        | Scheme::Query { .. }
+        | Scheme::Path { .. }
+        | Scheme::Cookie { .. } => {
+            scheme::inject(parts, scheme, token, secret).map_err(|_| EgressReason::SourceUnavailable)
+        }
+        // What is signed or minted is never the stored secret itself, which must not go out in its place.
+        Scheme::Json { .. }
+        | Scheme::Form { .. }
+        | Scheme::SigV4
+        | Scheme::GoogleServiceAccount { .. }
+        | Scheme::OAuth2 { .. }
+        | Scheme::GithubApp => Err(EgressReason::MintFailed),
+    }
 }
 
 /// Sends the request on a connection that was used before or on a new one. It is sent a second time only if the first

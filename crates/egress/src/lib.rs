@@ -26,7 +26,7 @@ mod prefixed;
 mod proxy;
 mod refusal;
 mod resolve;
-mod scheme;
+pub mod scheme;
 mod serve;
 mod strict;
 mod target;

@@ -39,6 +39,40 @@ fn req_e01_the_upstream_gets_the_credential_and_the_client_never_sees_it() {
 }
 
 #[test]
+fn req_e07_query_path_and_basic_are_swapped_and_all_else_is_left_as_it_is() {
+    for (version, flag) in [(HttpVersion::Http1, "--http1.1"), (HttpVersion::Http2, "--http2")] {
+        let proxied = Proxied::tls(&[version]);
+        let [key, bot, git] = [2, 3, 4].map(|provider| proxied.token(provider));
+        let urls = [
+            format!("https://key.example.test/v1/m%6fdels?b=%20&key={}&a=+", key.expose()),
+            format!("https://bot.example.test/bot{}/send?x=1", bot.expose()),
+            "https://git.example.test/repo.git/info/refs".to_owned(),
+        ];
+        let user = format!("me:{}", git.expose());
+        let shown: Vec<_> = [vec![flag, &urls[0]], vec![flag, &urls[1]], vec![flag, "-u", &user, &urls[2]]]
+            .iter()
+            .map(|args| proxied.curl(args).run().expect_status(0).stdout())
+            .collect();
+        let requests = proxied.upstream.requests();
+        assert_eq!(requests.len(), 3, "{shown:?}");
+        let ends =
+            |at: usize, end: &str| assert!(requests[at].target.ends_with(end), "{}", requests[at].target);
+        ends(0, &format!("/v1/m%6fdels?b=%20&key={SECRET}&a=+"));
+        ends(1, &format!("/bot{SECRET}/send?x=1"));
+        assert_eq!(
+            requests[2].header("authorization"),
+            Some(&b"Basic bWU6c2stY2FuYXJ5LTdmM2E5YjJjNGQ1ZTZmNzA="[..])
+        );
+        for shown in shown {
+            assert!(!shown.contains(SECRET) && !shown.contains("c2stY2FuYXJ5LTdmM2E5YjJj"), "{shown}");
+        }
+        let record = proxied.record();
+        assert!(record.contains("\"path\":\"/bot{}/send\""), "{record}");
+        assert!(![key, bot, git].iter().any(|token| record.contains(token.expose())), "{record}");
+    }
+}
+
+#[test]
 fn req_e01_an_echo_is_redacted_in_headers_and_trailers() {
     for version in BOTH {
         let proxied = Proxied::tls(&[version]);

@@ -24,6 +24,8 @@ pub const SECRET: &str = "sk-canary-7f3a9b2c4d5e6f70";
 /// A host with a credential; `other.example.test` has another one, `plain.example.test` none.
 pub const HOST: &str = "api.example.test";
 
+const NAMES: [&str; 6] = ["api", "other", "plain", "key", "bot", "git"];
+
 pub struct Proxied {
     pub home: Home,
     pub upstream: Upstream,
@@ -50,7 +52,7 @@ impl Proxied {
 
     /// With another upstream, which speaks no TLS, at `socket.example.test:80`.
     pub fn beside(transport: Transport, extra: &str, socket: Option<SocketAddr>) -> Self {
-        let names = ["api", "other", "plain"].map(|name| format!("{name}.example.test"));
+        let names = NAMES.map(|name| format!("{name}.example.test"));
         let upstream = Upstream::start(&UpstreamOptions { names: names.to_vec(), transport });
         let home = Home::new();
         let config =
@@ -145,9 +147,7 @@ fn loader() -> Loader {
 
 fn config(port: u16, extra: &str, socket: Option<SocketAddr>) -> String {
     let target = |name: &str, at: u16| format!("\"{name}.example.test:{at}\" = \"127.0.0.1:{port}\"\n");
-    let mut resolve = [("api", 443), ("other", 443), ("plain", 443), ("plain", 80)]
-        .map(|(name, at)| target(name, at))
-        .concat();
+    let mut resolve = NAMES.map(|name| target(name, 443)).concat() + &target("plain", 80);
     if let Some(socket) = socket {
         resolve.push_str(&format!("\"socket.example.test:80\" = \"{socket}\"\n"));
     }
@@ -167,6 +167,21 @@ name = "other"
 hosts = ["other.example.test"]
 variables = ["OTHER_KEY"]
 scheme = {{ header = "x-api-key" }}
+[[provider]]
+name = "key"
+hosts = ["key.example.test"]
+variables = ["API_KEY"]
+scheme = {{ query = "key" }}
+[[provider]]
+name = "bot"
+hosts = ["bot.example.test"]
+variables = ["API_KEY"]
+scheme = {{ path = "/bot{{}}/" }}
+[[provider]]
+name = "git"
+hosts = ["git.example.test"]
+variables = ["API_KEY"]
+scheme = {{ basic = "password" }}
 {extra}"#
     )
 }
