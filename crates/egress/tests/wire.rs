@@ -2,8 +2,12 @@
 
 mod proxied;
 
-use std::io::Read;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 
+use cofferdam_egress::Policy;
+use cofferdam_policy::document::Config;
+use cofferdam_policy::layers::Layered;
 use cofferdam_testkit::upstream::{HttpVersion, Reply, Transport};
 use proxied::{Proxied, SECRET, reason};
 
@@ -160,4 +164,26 @@ fn req_e15_every_request_is_on_record_with_its_end() {
     assert_eq!(count(&record, "\"status\":200"), 2, "{record}");
     assert!(!record.contains("\"failure\""), "{record}");
     assert!(record.contains("\"path\":\"/a\"") && !record.contains("query"), "{record}");
+}
+
+#[test]
+fn a_new_policy_holds_for_the_next_request_of_a_connection_that_is_open() {
+    let proxied = Proxied::new(Transport::Plain);
+    proxied.upstream.route("/", Reply::Fixed { status: 200, headers: vec![], body: b"first".to_vec() });
+    let mut stream = TcpStream::connect(proxied.address).expect("the proxy listens");
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: plain.example.test\r\n\r\n").expect("the proxy reads");
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"first") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).expect("the answer");
+        answer.push(byte[0]);
+    }
+    proxied.proxy.replace_policy(Policy::new(&Layered::new(Config::default()), Vec::new()));
+    stream
+        .write_all(b"GET / HTTP/1.1\r\nHost: plain.example.test\r\nConnection: close\r\n\r\n")
+        .expect("the proxy reads");
+    let mut refused = String::new();
+    stream.read_to_string(&mut refused).expect("the answer");
+    assert_eq!(reason(&refused), Some("host-not-allowed"), "{refused}");
+    assert_eq!(proxied.upstream.requests().len(), 1);
 }
