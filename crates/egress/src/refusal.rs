@@ -69,6 +69,13 @@ fn explain(reason: EgressReason) -> (StatusCode, &'static str) {
             (S::TOO_MANY_REQUESTS, "there were too many requests; wait and try again")
         }
         R::BodyTooLarge => (S::PAYLOAD_TOO_LARGE, "the body of the request is too large"),
+        R::BodyEncoded => (
+            S::UNSUPPORTED_MEDIA_TYPE,
+            "the token of this provider stands in the body, which must therefore not be compressed",
+        ),
+        R::BodyMalformed => {
+            (S::BAD_REQUEST, "the place of this provider's token cannot be found in the body of the request")
+        }
         R::HeaderTooLarge | R::HeadersTooMany | R::TrailerTooLarge => {
             (S::REQUEST_HEADER_FIELDS_TOO_LARGE, "the head of the request is too large")
         }

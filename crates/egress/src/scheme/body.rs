@@ -21,6 +21,12 @@ pub fn is_in_body(scheme: &Scheme) -> bool {
     matches!(scheme, Scheme::Json { .. } | Scheme::Form { .. })
 }
 
+/// Whether the head says that the body is compressed, so that no place can be found in it.
+pub fn is_encoded(parts: &Parts) -> bool {
+    let encoded = |value: &HeaderValue| !value.as_bytes().eq_ignore_ascii_case(b"identity");
+    parts.headers.get_all(CONTENT_ENCODING).iter().any(encoded)
+}
+
 /// Reads what stands at the declared place of a body.
 pub fn find_in_body<'a>(parts: &Parts, body: &'a [u8], scheme: &Scheme) -> Found<'a> {
     match locate(parts, body, scheme) {
@@ -75,8 +81,7 @@ pub(super) enum Slot<'a> {
 
 pub(super) fn locate<'a>(parts: &Parts, body: &'a [u8], scheme: &Scheme) -> Slot<'a> {
     // A compressed body is not looked into: what cannot be read is refused instead of sent with its token.
-    let encoded = |value: &HeaderValue| !value.as_bytes().eq_ignore_ascii_case(b"identity");
-    if is_in_body(scheme) && parts.headers.get_all(CONTENT_ENCODING).iter().any(encoded) {
+    if is_in_body(scheme) && is_encoded(parts) {
         return Slot::Malformed;
     }
     match scheme {

@@ -42,7 +42,7 @@ use http::HeaderName;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 
-pub use body::{BODY_CAP, announce_length, find_in_body, inject_into_body, is_in_body};
+pub use body::{BODY_CAP, announce_length, find_in_body, inject_into_body, is_encoded, is_in_body};
 pub use elsewhere::{body_contains_token, contains_token};
 pub use places::{CredentialPlace, Where, credential_places};
 pub use shapes::TokenShapes;
