@@ -1,9 +1,8 @@
-//! Bodies on their way through: counted, bounded, and cleaned of secrets, without being held back.
+//! Bodies on their way back: counted and cleaned of secrets, without being held back.
 
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
@@ -239,78 +238,4 @@ pub(crate) fn clean_headers(patterns: Option<&Arc<Patterns>>, headers: &mut Head
         }
     }
     count
-}
-
-/// What goes to the upstream: the client's body as it comes, counted, and cut off with an error when it grows
-/// past the limit. It is never shortened: the upstream sees a broken request and no whole one.
-pub(crate) struct Outgoing {
-    body: Incoming,
-    left: u64,
-    progress: Arc<Progress>,
-}
-
-/// How far a request body has come, for the record and for the answer to it.
-#[derive(Debug, Default)]
-pub(crate) struct Progress {
-    pub sent: AtomicU64,
-    pub too_large: AtomicBool,
-}
-
-impl Outgoing {
-    pub fn new(body: Incoming, limit: Option<u64>, progress: Arc<Progress>) -> Self {
-        Self { body, left: limit.unwrap_or(u64::MAX), progress }
-    }
-}
-
-/// Why a request body ended early.
-#[derive(Debug)]
-pub(crate) enum OutgoingError {
-    TooLarge,
-    Client(hyper::Error),
-}
-
-impl fmt::Display for OutgoingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLarge => f.write_str("the body is larger than its limit"),
-            Self::Client(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for OutgoingError {}
-
-impl Body for Outgoing {
-    type Data = Bytes;
-    type Error = OutgoingError;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, OutgoingError>>> {
-        let this = self.get_mut();
-        let frame = match ready!(Pin::new(&mut this.body).poll_frame(context)) {
-            None => return Poll::Ready(None),
-            Some(Err(error)) => return Poll::Ready(Some(Err(OutgoingError::Client(error)))),
-            Some(Ok(frame)) => frame,
-        };
-        if let Some(data) = frame.data_ref() {
-            let length = data.len() as u64;
-            let Some(left) = this.left.checked_sub(length) else {
-                this.progress.too_large.store(true, Ordering::Relaxed);
-                return Poll::Ready(Some(Err(OutgoingError::TooLarge)));
-            };
-            this.left = left;
-            this.progress.sent.fetch_add(length, Ordering::Relaxed);
-        }
-        Poll::Ready(Some(Ok(frame)))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
 }

@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
-use crate::body::Outgoing;
+use crate::outgoing::Outgoing;
 use crate::resolve::Endpoint;
 use crate::target::{Protocol, Target};
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use cofferdam_audit::event::{EgressReason, EgressResponse, ResponsePlace, SecretRedacted};
 use cofferdam_audit::{Event, HostName, Label, Recorder};
 
-use crate::body::Progress;
+use crate::outgoing::Progress;
 use crate::pool::Lease;
 
 /// Writes how the request ended when it is dropped, whichever way that comes about, and gives the connection back

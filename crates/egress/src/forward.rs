@@ -13,12 +13,14 @@ use http::request::Parts;
 use http::{Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
 
-use crate::authorize::{Authorized, authorize};
-use crate::body::{Answer, Cleaned, Cleaning, Outgoing, Progress, clean_headers};
+use crate::authorize::{Authorized, admit, authorize};
+use crate::body::{Answer, Cleaned, Cleaning, clean_headers};
 use crate::decode::Decoder;
 use crate::dial::{Sender, Wire};
 use crate::exchange::Exchange;
+use crate::head::Violation;
 use crate::hop;
+use crate::outgoing::{Outgoing, Progress, RequestBody};
 use crate::pool::Lease;
 use crate::refusal;
 use crate::resolve::Endpoint;
@@ -37,9 +39,9 @@ async fn forward(
     request: Request<Incoming>,
 ) -> Result<Response<Answer>, EgressReason> {
     let (mut parts, body) = request.into_parts();
-    let judged = judge(inbound, &parts, &body).await;
+    let judged = judge(inbound, &parts, body).await;
     let (target, judged) = record(inbound, &parts, judged)?;
-    let Judged { authorized, secret, endpoints } = judged;
+    let Judged { authorized, body, secret, endpoints } = judged;
 
     let progress = Arc::new(Progress::default());
     let mut exchange = Exchange::begin(
@@ -53,8 +55,8 @@ async fn forward(
     let limit = authorized.policy().egress.limits.request_body;
     let wire = if parts.version == Version::HTTP_2 { Wire::Best } else { Wire::Http1 };
     hop::clean_request(&mut parts, switching.is_some());
-    let sent = match inject(&authorized, secret.as_deref(), &mut parts) {
-        Ok(()) => {
+    let sent = match inject(&authorized, secret.as_deref(), (&mut parts, body)) {
+        Ok(body) => {
             let outgoing = (parts, Outgoing::new(body, limit, progress.clone()));
             send(inbound, authorized.target(), &endpoints, (wire, outgoing)).await
         }
@@ -90,6 +92,7 @@ async fn forward(
 /// A request that may be sent, and everything needed for that.
 struct Judged {
     authorized: Authorized,
+    body: RequestBody,
     secret: Option<Arc<Secret>>,
     endpoints: Vec<Endpoint>,
 }
@@ -97,7 +100,7 @@ struct Judged {
 async fn judge(
     inbound: &Inbound,
     parts: &Parts,
-    body: &Incoming,
+    body: Incoming,
 ) -> Result<(Target, Result<Judged, EgressReason>), EgressReason> {
     if let Some(violation) = inbound.verdict.violation() {
         return Err(violation.reason());
@@ -111,23 +114,24 @@ async fn judge_target(
     inbound: &Inbound,
     target: Target,
     parts: &Parts,
-    body: &Incoming,
+    body: Incoming,
 ) -> Result<Judged, EgressReason> {
     let engine = &inbound.engine;
     if parts.method == http::Method::CONNECT {
         return Err(EgressReason::UpgradeRefused);
     }
-    let authorized = authorize(&engine.policy(), &engine.tokens, inbound.client.id, (target, parts))?;
-    let length = hyper::body::Body::size_hint(body).lower();
-    if authorized.policy().egress.limits.request_body.is_some_and(|limit| length > limit) {
-        return Err(EgressReason::BodyTooLarge);
-    }
+    let admitted = admit(&engine.policy(), target, parts)?;
+    let body = RequestBody::take(&admitted, parts, body)
+        .await
+        .map_err(|reason| inbound.verdict.violation().map_or(reason, Violation::reason))?;
+    let asked = (parts, body.at_hand());
+    let authorized = authorize(admitted, &engine.tokens, inbound.client.id, asked)?;
     let secret = match authorized.provider() {
         Some(provider) => Some(engine.credentials.secret(&provider.name).await?),
         None => None,
     };
     let endpoints = engine.names.endpoints(&authorized).await?;
-    Ok(Judged { authorized, secret, endpoints })
+    Ok(Judged { authorized, body, secret, endpoints })
 }
 
 /// Puts the decision on record, before anything is let go. What names no target is not a decision about one.
@@ -160,23 +164,30 @@ fn record(
 }
 
 /// Swaps the token for the credential. Only an [`Authorized`] says where and which.
-fn inject(authorized: &Authorized, secret: Option<&Secret>, parts: &mut Parts) -> Result<(), EgressReason> {
-    let (Some((_, scheme, token)), Some(secret)) = (authorized.placed(), secret) else { return Ok(()) };
+fn inject(
+    authorized: &Authorized,
+    secret: Option<&Secret>,
+    (parts, body): (&mut Parts, RequestBody),
+) -> Result<RequestBody, EgressReason> {
+    let (Some((_, scheme, token)), Some(secret)) = (authorized.placed(), secret) else { return Ok(body) };
     match scheme {
         Scheme::Header { .. }
         | Scheme::Basic { .. }
         | Scheme::Query { .. }
         | Scheme::Path { .. }
-        | Scheme::Cookie { .. } => {
-            scheme::inject(parts, scheme, token, secret).map_err(|_| EgressReason::SourceUnavailable)
+        | Scheme::Cookie { .. } => scheme::inject(parts, scheme, token, secret)
+            .map(|()| body)
+            .map_err(|_| EgressReason::SourceUnavailable),
+        Scheme::Json { .. } | Scheme::Form { .. } => {
+            let rewritten = scheme::inject_into_body(parts, body.at_hand(), scheme, (token, secret))
+                .map_err(|_| EgressReason::SourceUnavailable)?;
+            scheme::announce_length(parts, rewritten.len());
+            Ok(RequestBody::rewritten(rewritten))
         }
         // What is signed or minted is never the stored secret itself, which must not go out in its place.
-        Scheme::Json { .. }
-        | Scheme::Form { .. }
-        | Scheme::SigV4
-        | Scheme::GoogleServiceAccount { .. }
-        | Scheme::OAuth2 { .. }
-        | Scheme::GithubApp => Err(EgressReason::MintFailed),
+        Scheme::SigV4 | Scheme::GoogleServiceAccount { .. } | Scheme::OAuth2 { .. } | Scheme::GithubApp => {
+            Err(EgressReason::MintFailed)
+        }
     }
 }
 

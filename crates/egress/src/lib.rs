@@ -2,7 +2,7 @@
 //!
 //! The way of a request, each step a function that hands the next one a proof: `serve` says who asks and tells the
 //! ways in apart; `strict` and `head` let only requests through that can be read in one way; `target` agrees on one
-//! target; `authorize` asks the rules and looks at tokens; `resolve` classifies addresses; `dial` and `pool` connect to
+//! target; `authorize` asks the rules and looks at tokens, in the body too where `outgoing` had to collect it; `resolve` classifies addresses; `dial` and `pool` connect to
 //! the very address; `forward` puts the credential in, records, and sends; `body` takes secrets out of what comes back.
 //!
 //! Where it stops: it sees what goes through it. That nothing goes past it is the sandbox's promise.
@@ -20,6 +20,7 @@ mod forward;
 mod head;
 mod hop;
 mod leaf;
+mod outgoing;
 mod policy;
 mod pool;
 mod prefixed;

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use cofferdam_audit::event::EgressReason;
 use hyper::client::conn::http1::SendRequest;
 
-use crate::body::Outgoing;
 use crate::dial::{Dialler, Sender, Wire};
+use crate::outgoing::Outgoing;
 use crate::resolve::Endpoint;
 use crate::target::Target;
 

@@ -1,7 +1,10 @@
 //! The sandbox holds a token, the upstream gets the credential, and neither sees the other's.
 
+mod in_bodies;
 mod proxied;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use cofferdam_egress::{ClientId, Door};
 use cofferdam_testkit::upstream::{Coding, EchoPlace, HttpVersion, Reply, Transport};
 use proxied::{HOST, Proxied, SECRET, reason};
@@ -70,6 +73,29 @@ fn req_e07_query_path_and_basic_are_swapped_and_all_else_is_left_as_it_is() {
         assert!(record.contains("\"path\":\"/bot{}/send\""), "{record}");
         assert!(![key, bot, git].iter().any(|token| record.contains(token.expose())), "{record}");
     }
+}
+
+#[test]
+fn req_e07_basic_is_swapped_in_either_half_and_the_other_one_is_left_as_it_is() {
+    let proxied = Proxied::tls(&[HttpVersion::Http1]);
+    let token = proxied.token(4);
+    let url = "https://git.example.test/repo.git/info/refs";
+    for (user, expected) in [
+        (format!("{}:x-oauth-basic", token.expose()), format!("{SECRET}:x-oauth-basic")),
+        (format!("x-access-token:{}", token.expose()), format!("x-access-token:{SECRET}")),
+        (format!("{}:", token.expose()), format!("{SECRET}:")),
+    ] {
+        proxied.curl(&["-f", "-u", &user, url]).run().expect_status(0);
+        let request = proxied.upstream.requests().pop().expect("a request");
+        let sent = request.header("authorization").and_then(|value| value.strip_prefix(b"Basic "));
+        assert_eq!(STANDARD.decode(sent.expect("Basic")).expect("base64"), expected.as_bytes());
+    }
+    let both = format!("{0}:{0}", token.expose());
+    for (user, expected) in [(both.as_str(), "token-duplicate"), ("me:own-password", "credential-foreign")] {
+        let got = proxied.curl(&["-i", "-u", user, url]).run().expect_status(0);
+        assert_eq!(reason(&got.stdout()), Some(expected), "{}", got.stdout());
+    }
+    assert_eq!(proxied.upstream.requests().len(), 3);
 }
 
 #[test]

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use cofferdam_policy::document::Config;
 use cofferdam_policy::layers::Layered;
+use cofferdam_policy::registry::built_in;
 use http::Request;
 
 use super::*;
@@ -63,7 +64,8 @@ impl Fixture {
         }
         let parts = request.body(()).unwrap().into_parts().0;
         let target = agree(&Arrival::Agreed(target), &parts).unwrap();
-        authorize(&self.policy, &self.tokens, client, (target, &parts))
+        let admitted = admit(&self.policy, target, &parts)?;
+        authorize(admitted, &self.tokens, client, (&parts, &[]))
     }
 
     fn refused(&self, url: &str, headers: &[(&str, &str)]) -> EgressReason {
@@ -160,4 +162,30 @@ fn req_e01_a_credential_never_travels_in_the_clear() {
     let headers = [("authorization", bearer.as_str())];
     assert!(fixture.ask("https://api.acme.example/", &headers).is_ok());
     assert_eq!(fixture.refused("http://api.acme.example/", &headers), EgressReason::SchemeNotAllowed);
+}
+
+#[test]
+fn req_e29_all_places_are_looked_at_before_one_is_called_foreign() {
+    let schemes =
+        "schemes = [{ header = \"x-plain\" }, { header = \"Authorization\", template = \"Bearer {}\" }]";
+    let config = CONFIG.replace("scheme = { header = \"Authorization\", template = \"Bearer {}\" }", schemes);
+    let config = Config::parse("config.toml", &config).unwrap();
+    let built_in = built_in().iter().filter(|provider| ["github", "github-app"].contains(&&*provider.name));
+    let providers = config.providers.iter().chain(built_in).cloned().collect();
+    let policy = Arc::new(Policy::new(&Layered::new(config), providers));
+    let fixture = Fixture { policy, tokens: Tokens::default(), client: ClientId::new() };
+    let [acme, other, github, app] =
+        [0, 1, 2, 3].map(|provider| format!("Bearer {}", fixture.token(provider).expose()));
+
+    for (bearer, name) in [(&github, "github"), (&app, "github-app")] {
+        let good = fixture.ask("https://api.github.com/user", &[("authorization", bearer)]).ok().unwrap();
+        assert_eq!(&*good.provider().unwrap().name, name, "two providers share a host and a place");
+    }
+    let foreign = ("x-plain", "sk-attacker-0123456789");
+    let url = "https://api.acme.example/";
+    assert!(fixture.ask(url, &[("authorization", &acme)]).is_ok());
+    let beside = [("authorization", acme.as_str()), foreign];
+    assert_eq!(fixture.refused(url, &beside), EgressReason::CredentialForeign);
+    let both = [("authorization", other.as_str()), foreign];
+    assert_eq!(fixture.refused(url, &both), EgressReason::TokenWrongHost, "the token is the better reason");
 }

@@ -24,7 +24,7 @@ pub const SECRET: &str = "sk-canary-7f3a9b2c4d5e6f70";
 /// A host with a credential; `other.example.test` has another one, `plain.example.test` none.
 pub const HOST: &str = "api.example.test";
 
-const NAMES: [&str; 6] = ["api", "other", "plain", "key", "bot", "git"];
+const NAMES: [&str; 8] = ["api", "other", "plain", "key", "bot", "git", "json", "form"];
 
 pub struct Proxied {
     pub home: Home,
@@ -181,7 +181,17 @@ scheme = {{ path = "/bot{{}}/" }}
 name = "git"
 hosts = ["git.example.test"]
 variables = ["API_KEY"]
-scheme = {{ basic = "password" }}
+schemes = [{{ basic = "password" }}, {{ basic = "user" }}]
+[[provider]]
+name = "json"
+hosts = ["json.example.test"]
+variables = ["API_KEY"]
+scheme = {{ json = "/auth/key" }}
+[[provider]]
+name = "form"
+hosts = ["form.example.test"]
+variables = ["API_KEY"]
+schemes = [{{ header = "Authorization", template = "Bearer {{}}" }}, {{ form = "token" }}]
 {extra}"#
     )
 }
