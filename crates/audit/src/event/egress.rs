@@ -102,6 +102,8 @@ codes! {
         ConcurrencyLimited = "concurrency-limited",
         BytesLimited = "bytes-limited",
         BodyTooLarge = "body-too-large",
+        BodyEncoded = "body-encoded",
+        BodyMalformed = "body-malformed",
         HeaderTooLarge = "header-too-large",
         HeadersTooMany = "headers-too-many",
         TrailerTooLarge = "trailer-too-large",

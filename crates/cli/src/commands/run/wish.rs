@@ -156,7 +156,10 @@ fn limits(wished: SandboxLimits) -> Limits {
 /// that cannot be read or understood is a failure, because it may have hidden something.
 fn project(workspace: &Path) -> Result<Option<Project>, Failure> {
     let path = workspace.join(settings::PROJECT_FILE);
-    if path.symlink_metadata().is_err_and(|error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)) {
+    if path
+        .symlink_metadata()
+        .is_err_and(|error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory))
+    {
         return Ok(None);
     }
     let text = settings::read_text(&path)?;

@@ -1,0 +1,241 @@
+//! Bodies on their way back: counted and cleaned of secrets, without being held back.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use cofferdam_audit::event::EgressReason;
+use cofferdam_secrets::redaction::{Passed, Patterns, Redactor, Replacement};
+use http::{HeaderMap, HeaderValue};
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+
+use crate::decode::Decoder;
+use crate::exchange::Exchange;
+
+/// What goes to the client.
+pub(crate) enum Answer {
+    Own(Option<Bytes>),
+    Upstream(Box<Cleaned>),
+}
+
+impl Answer {
+    pub fn own(body: Bytes) -> Self {
+        Self::Own(Some(body))
+    }
+}
+
+/// Why an answer ended early.
+#[derive(Debug)]
+pub(crate) enum AnswerError {
+    Upstream(hyper::Error),
+    /// It is not what its `Content-Encoding` says, or far too large for what came.
+    Undecodable,
+}
+
+impl fmt::Display for AnswerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Upstream(error) => error.fmt(f),
+            Self::Undecodable => f.write_str("the answer cannot be decompressed"),
+        }
+    }
+}
+
+impl std::error::Error for AnswerError {}
+
+impl Body for Answer {
+    type Data = Bytes;
+    type Error = AnswerError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, AnswerError>>> {
+        match self.get_mut() {
+            Self::Own(body) => Poll::Ready(body.take().map(|body| Ok(Frame::data(body)))),
+            Self::Upstream(body) => Pin::new(&mut **body).poll_frame(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Own(body) => body.is_none(),
+            Self::Upstream(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Own(body) => SizeHint::with_exact(body.as_ref().map_or(0, |body| body.len() as u64)),
+            Self::Upstream(body) => body.size_hint(),
+        }
+    }
+}
+
+/// How an answer is looked into.
+pub(crate) struct Cleaning {
+    pub patterns: Option<Arc<Patterns>>,
+    pub replacement: Replacement,
+    pub decoder: Option<Decoder>,
+}
+
+/// An upstream's body with every known secret taken out. A piece that ends like the start of a secret keeps that
+/// end back until it is clear; everything else is passed on as it comes, and as the very bytes that came.
+pub(crate) struct Cleaned {
+    body: Incoming,
+    decoder: Option<Decoder>,
+    redactor: Option<Redactor>,
+    patterns: Option<Arc<Patterns>>,
+    cleaned: Vec<u8>,
+    /// Trailers that wait until what was kept back is out.
+    trailers: Option<HeaderMap>,
+    ended: bool,
+    exchange: Exchange,
+}
+
+impl Cleaned {
+    pub fn new(body: Incoming, cleaning: Cleaning, exchange: Exchange) -> Self {
+        let Cleaning { patterns, replacement, decoder } = cleaning;
+        let redactor = patterns.clone().map(|patterns| Redactor::new(patterns, replacement));
+        Self {
+            body,
+            decoder,
+            redactor,
+            patterns,
+            cleaned: Vec::new(),
+            trailers: None,
+            ended: false,
+            exchange,
+        }
+    }
+
+    /// What of a piece may be passed on, if anything.
+    fn piece(&mut self, data: Bytes) -> Result<Option<Bytes>, AnswerError> {
+        self.exchange.received(data.len());
+        let data = match &mut self.decoder {
+            Some(decoder) => Bytes::from(decoder.push(&data).map_err(|_| AnswerError::Undecodable)?),
+            None => data,
+        };
+        let Some(redactor) = &mut self.redactor else { return Ok(Some(data)) };
+        Ok(match redactor.push(&data, &mut self.cleaned) {
+            Passed::Prefix(end) => (end > 0).then(|| data.slice(..end)),
+            Passed::Written => self.take_cleaned(),
+        })
+    }
+
+    fn take_cleaned(&mut self) -> Option<Bytes> {
+        (!self.cleaned.is_empty()).then(|| Bytes::from(std::mem::take(&mut self.cleaned)))
+    }
+
+    /// What was kept back, once.
+    fn rest(&mut self) -> Option<Bytes> {
+        let mut redactor = self.redactor.take()?;
+        redactor.finish(&mut self.cleaned);
+        self.exchange.redacted(redactor.matches());
+        self.take_cleaned()
+    }
+
+    fn take_trailers(&mut self) -> Option<Frame<Bytes>> {
+        let mut trailers = self.trailers.take()?;
+        self.exchange.redacted(clean_headers(self.patterns.as_ref(), &mut trailers));
+        Some(Frame::trailers(trailers))
+    }
+}
+
+impl Body for Cleaned {
+    type Data = Bytes;
+    type Error = AnswerError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, AnswerError>>> {
+        let this = self.get_mut();
+        while !this.ended {
+            match ready!(Pin::new(&mut this.body).poll_frame(context)) {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) => match this.piece(data) {
+                        Ok(Some(piece)) => return Poll::Ready(Some(Ok(Frame::data(piece)))),
+                        Ok(None) => {}
+                        Err(error) => {
+                            this.exchange.failed(EgressReason::DecompressionLimited);
+                            return Poll::Ready(Some(Err(error)));
+                        }
+                    },
+                    Err(frame) => {
+                        this.trailers = frame.into_trailers().ok();
+                        this.ended = true;
+                    }
+                },
+                Some(Err(error)) => {
+                    this.exchange.broke_off();
+                    return Poll::Ready(Some(Err(AnswerError::Upstream(error))));
+                }
+                None => this.ended = true,
+            }
+        }
+        if this.decoder.take().is_some_and(|decoder| decoder.finish().is_err()) {
+            this.exchange.failed(EgressReason::UpstreamClosed);
+            return Poll::Ready(Some(Err(AnswerError::Undecodable)));
+        }
+        if let Some(rest) = this.rest() {
+            return Poll::Ready(Some(Ok(Frame::data(rest))));
+        }
+        let trailers = this.take_trailers();
+        this.exchange.completed();
+        Poll::Ready(trailers.map(Ok))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        let kept_back = self.redactor.as_ref().is_some_and(|redactor| redactor.held() > 0);
+        self.body.is_end_stream() && !kept_back && self.trailers.is_none() && self.decoder.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self.redactor {
+            None => self.body.size_hint(),
+            Some(_) => SizeHint::default(),
+        }
+    }
+}
+
+impl Drop for Cleaned {
+    /// A body whose end was known before it came is not asked for it.
+    fn drop(&mut self) {
+        self.exchange.redacted(self.redactor.as_ref().map_or(0, Redactor::matches));
+        if self.body.is_end_stream() {
+            self.exchange.completed();
+        }
+    }
+}
+
+/// Takes secrets out of header values, and says how many. One pass over all values finds out whether there is
+/// anything to do; almost always there is not.
+pub(crate) fn clean_headers(patterns: Option<&Arc<Patterns>>, headers: &mut HeaderMap) -> u64 {
+    let Some(patterns) = patterns else { return 0 };
+    let mut scratch = Vec::new();
+    let mut all = Redactor::new(patterns.clone(), Replacement::Marker);
+    for value in headers.values() {
+        let _ = all.push(value.as_bytes(), &mut scratch);
+        let _ = all.push(b" ", &mut scratch);
+    }
+    all.finish(&mut scratch);
+    if all.matches() == 0 {
+        return 0;
+    }
+    let mut count = 0;
+    for value in headers.values_mut() {
+        let mut one = Redactor::new(patterns.clone(), Replacement::Marker);
+        let mut clean = Vec::new();
+        one.push_all(value.as_bytes(), &mut clean);
+        one.finish(&mut clean);
+        if one.matches() > 0 {
+            count += one.matches();
+            *value = HeaderValue::from_bytes(&clean).unwrap_or(HeaderValue::from_static("[redacted]"));
+        }
+    }
+    count
+}

@@ -1,0 +1,156 @@
+//! Connections to upstreams: TCP to an address that was looked at, TLS by the target's name, and HTTP on top.
+
+use std::io;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cofferdam_audit::event::EgressReason;
+use cofferdam_policy::host::Host;
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::{CertificateDer, DnsName, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+
+use crate::outgoing::Outgoing;
+use crate::resolve::Endpoint;
+use crate::target::{Protocol, Target};
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const TLS_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What may be spoken with an upstream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Wire {
+    /// What an HTTP/1.1 client is answered from: the same version keeps the case of headers, allows upgrades, and
+    /// needs no translation.
+    Http1,
+    /// HTTP/2 where the upstream has it.
+    Best,
+}
+
+/// The sending end of a connection.
+pub(crate) enum Sender {
+    Http1(http1::SendRequest<Outgoing>),
+    Http2(http2::SendRequest<Outgoing>),
+}
+
+/// How upstreams are spoken to.
+pub(crate) struct Dialler {
+    http1: TlsConnector,
+    best: TlsConnector,
+}
+
+impl Dialler {
+    /// Trusts the system's authorities and `extra`.
+    pub fn new(
+        provider: Arc<CryptoProvider>,
+        extra: Vec<CertificateDer<'static>>,
+    ) -> Result<Self, rustls::Error> {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        for certificate in extra {
+            roots.add(certificate)?;
+        }
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let offering = |protocols: &[&[u8]]| {
+            let mut config = config.clone();
+            config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+            TlsConnector::from(Arc::new(config))
+        };
+        Ok(Self { http1: offering(&[b"http/1.1"]), best: offering(&[b"h2", b"http/1.1"]) })
+    }
+
+    /// Connects to the first of the endpoints that answers, and says which.
+    pub async fn connect(
+        &self,
+        target: &Target,
+        endpoints: &[Endpoint],
+        wire: Wire,
+    ) -> Result<(Sender, Endpoint), EgressReason> {
+        let (stream, endpoint) = tcp(endpoints).await?;
+        // A request is written whole; waiting for more to send would only delay it.
+        let _ = stream.set_nodelay(true);
+        let sender = match target.protocol() {
+            Protocol::Http => http1(stream).await?,
+            Protocol::Https => {
+                let connector = match wire {
+                    Wire::Http1 => &self.http1,
+                    Wire::Best => &self.best,
+                };
+                let handshake = connector.connect(server_name(target.host())?, stream);
+                let stream = timeout(TLS_TIMEOUT, handshake)
+                    .await
+                    .map_err(|_| EgressReason::UpstreamConnectTimeout)?
+                    .map_err(|error| tls_reason(&error))?;
+                match stream.get_ref().1.alpn_protocol() {
+                    Some(b"h2") => http2(stream).await?,
+                    _ => http1(stream).await?,
+                }
+            }
+        };
+        Ok((sender, endpoint))
+    }
+}
+
+async fn tcp(endpoints: &[Endpoint]) -> Result<(TcpStream, Endpoint), EgressReason> {
+    let mut reason = EgressReason::UpstreamConnectFailed;
+    // The last one has all the time there is; the others leave some for those after them.
+    for (at, endpoint) in endpoints.iter().enumerate() {
+        let patience = if at + 1 == endpoints.len() { CONNECT_TIMEOUT } else { CONNECT_TIMEOUT / 4 };
+        match timeout(patience, TcpStream::connect(endpoint.socket())).await {
+            Ok(Ok(stream)) => return Ok((stream, *endpoint)),
+            Ok(Err(_)) => reason = EgressReason::UpstreamConnectFailed,
+            Err(_) => reason = EgressReason::UpstreamConnectTimeout,
+        }
+    }
+    Err(reason)
+}
+
+fn server_name(host: &Host) -> Result<ServerName<'static>, EgressReason> {
+    match host {
+        Host::Name(name) => DnsName::try_from(name.as_str().to_owned())
+            .map(ServerName::DnsName)
+            .map_err(|_| EgressReason::TargetMalformed),
+        Host::Address(address) => Ok(ServerName::IpAddress(IpAddr::into(*address))),
+    }
+}
+
+fn tls_reason(error: &io::Error) -> EgressReason {
+    let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    match tls {
+        Some(rustls::Error::InvalidCertificate(_)) => EgressReason::UpstreamUntrusted,
+        _ => EgressReason::UpstreamTlsFailed,
+    }
+}
+
+async fn http1(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> Result<Sender, EgressReason> {
+    let (sender, connection) = http1::Builder::new()
+        .preserve_header_case(true)
+        .handshake(TokioIo::new(stream))
+        .await
+        .map_err(|_| EgressReason::UpstreamClosed)?;
+    // What breaks a connection is reported to the request on it.
+    tokio::spawn(connection.with_upgrades());
+    Ok(Sender::Http1(sender))
+}
+
+async fn http2(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> Result<Sender, EgressReason> {
+    let (sender, connection) = http2::Builder::new(TokioExecutor::new())
+        .max_header_list_size(64 * 1024)
+        .initial_stream_window_size(1 << 20)
+        .initial_connection_window_size(4 << 20)
+        .handshake(TokioIo::new(stream))
+        .await
+        .map_err(|_| EgressReason::UpstreamClosed)?;
+    tokio::spawn(connection);
+    Ok(Sender::Http2(sender))
+}

@@ -1,0 +1,120 @@
+//! One request that was let through, until its end is on record.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use cofferdam_audit::event::{EgressReason, EgressResponse, ResponsePlace, SecretRedacted};
+use cofferdam_audit::{Event, HostName, Label, Recorder};
+
+use crate::outgoing::Progress;
+use crate::pool::Lease;
+
+/// Writes how the request ended when it is dropped, whichever way that comes about, and gives the connection back
+/// if it can be used again.
+pub(crate) struct Exchange {
+    recorder: Arc<Recorder>,
+    session: Option<Label>,
+    host: HostName,
+    provider: Option<Label>,
+    started: Instant,
+    progress: Arc<Progress>,
+    status: Option<u16>,
+    received: u64,
+    redacted: u64,
+    end: End,
+    lease: Option<Lease>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Open,
+    Complete,
+    Failed(EgressReason),
+}
+
+impl Exchange {
+    pub fn begin(
+        recorder: Arc<Recorder>,
+        session: Option<Label>,
+        host: HostName,
+        provider: Option<Label>,
+        progress: Arc<Progress>,
+    ) -> Self {
+        let (started, status, end) = (Instant::now(), None, End::Open);
+        Self {
+            recorder,
+            session,
+            host,
+            provider,
+            started,
+            progress,
+            status,
+            received: 0,
+            redacted: 0,
+            end,
+            lease: None,
+        }
+    }
+
+    /// The head of the answer is here; the connection is held until its body has ended.
+    pub fn answered(&mut self, status: u16, lease: Option<Lease>) {
+        (self.status, self.lease) = (Some(status), lease);
+    }
+
+    pub fn failed(&mut self, reason: EgressReason) {
+        self.end = End::Failed(reason);
+    }
+
+    pub fn received(&mut self, bytes: usize) {
+        self.received += bytes as u64;
+    }
+
+    pub fn redacted(&mut self, count: u64) {
+        self.redacted += count;
+    }
+
+    pub fn broke_off(&mut self) {
+        self.end = End::Failed(EgressReason::UpstreamClosed);
+    }
+
+    pub fn completed(&mut self) {
+        if self.end == End::Open {
+            self.end = End::Complete;
+            if let Some(lease) = self.lease.take() {
+                lease.give_back();
+            }
+        }
+    }
+
+    fn record(&self, event: impl Into<Event>) {
+        // The request itself is on record; that its end is not can only be counted, which the recorder does.
+        let _ = self.recorder.record(self.session.as_ref(), &event.into());
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        let failure = match self.end {
+            End::Complete => None,
+            End::Open => Some(EgressReason::ClientClosed),
+            End::Failed(reason) => Some(reason),
+        };
+        if self.redacted > 0 {
+            self.record(SecretRedacted {
+                host: self.host.clone(),
+                provider: self.provider.clone().unwrap_or_else(|| Label::new("none")),
+                place: ResponsePlace::Body,
+                count: self.redacted,
+            });
+        }
+        self.record(EgressResponse {
+            host: self.host.clone(),
+            status: self.status,
+            failure,
+            bytes_sent: self.progress.sent.load(Ordering::Relaxed),
+            bytes_received: self.received,
+            microseconds: u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX),
+        });
+    }
+}

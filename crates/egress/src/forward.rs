@@ -1,0 +1,277 @@
+//! One request, from its head to the head of its answer: the program on one page.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use cofferdam_audit::event::{EgressReason, EgressRequest, Outcome};
+use cofferdam_audit::{HostName, Label, Method, RequestPath};
+use cofferdam_policy::provider::Scheme;
+use cofferdam_secrets::Secret;
+use cofferdam_secrets::redaction::Replacement;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use http::request::Parts;
+use http::{Request, Response, StatusCode, Version};
+use hyper::body::Incoming;
+
+use crate::authorize::{Authorized, admit, authorize};
+use crate::body::{Answer, Cleaned, Cleaning, clean_headers};
+use crate::decode::Decoder;
+use crate::dial::{Sender, Wire};
+use crate::exchange::Exchange;
+use crate::head::Violation;
+use crate::hop;
+use crate::outgoing::{Outgoing, Progress, RequestBody};
+use crate::pool::Lease;
+use crate::refusal;
+use crate::resolve::Endpoint;
+use crate::scheme;
+use crate::serve::Inbound;
+use crate::target::{Target, TargetError, agree};
+use crate::upgrade;
+
+/// Answers a request, with what its target says or with a refusal.
+pub(crate) async fn answer(inbound: &Arc<Inbound>, request: Request<Incoming>) -> Response<Answer> {
+    forward(inbound, request).await.unwrap_or_else(refusal::response)
+}
+
+async fn forward(
+    inbound: &Arc<Inbound>,
+    request: Request<Incoming>,
+) -> Result<Response<Answer>, EgressReason> {
+    let (mut parts, body) = request.into_parts();
+    let judged = judge(inbound, &parts, body).await;
+    let (target, judged) = record(inbound, &parts, judged)?;
+    let Judged { authorized, body, secret, endpoints } = judged;
+
+    let progress = Arc::new(Progress::default());
+    let mut exchange = Exchange::begin(
+        inbound.engine.recorder.clone(),
+        inbound.client.session.clone(),
+        target,
+        authorized.provider().map(|provider| Label::new(&*provider.name)),
+        progress.clone(),
+    );
+    let switching = upgrade::prepare(&mut parts);
+    let limit = authorized.policy().egress.limits.request_body;
+    let wire = if parts.version == Version::HTTP_2 { Wire::Best } else { Wire::Http1 };
+    hop::clean_request(&mut parts, switching.is_some());
+    let sent = match inject(&authorized, secret.as_deref(), (&mut parts, body)) {
+        Ok(body) => {
+            let outgoing = (parts, Outgoing::new(body, limit, progress.clone()));
+            send(inbound, authorized.target(), &endpoints, (wire, outgoing)).await
+        }
+        Err(reason) => Err(reason),
+    };
+    let (response, lease) = match sent {
+        Ok(sent) => sent,
+        Err(reason) => {
+            let too_large = progress.too_large.load(Ordering::Relaxed);
+            let reason = if too_large { EgressReason::BodyTooLarge } else { reason };
+            exchange.failed(reason);
+            return Err(reason);
+        }
+    };
+    exchange.answered(response.status().as_u16(), lease);
+    if response.status() == StatusCode::UNAUTHORIZED
+        && let (Some(provider), Some(secret)) = (authorized.provider(), &secret)
+    {
+        inbound.engine.credentials.rejected(&provider.name, secret);
+    }
+    match (response.status(), switching) {
+        (StatusCode::SWITCHING_PROTOCOLS, Some(switching)) => {
+            Ok(upgrade::switch(inbound, switching, response, exchange))
+        }
+        (StatusCode::SWITCHING_PROTOCOLS, None) => {
+            exchange.failed(EgressReason::UpstreamMalformed);
+            Err(EgressReason::UpstreamMalformed)
+        }
+        _ => clean(inbound, response, exchange),
+    }
+}
+
+/// A request that may be sent, and everything needed for that.
+struct Judged {
+    authorized: Authorized,
+    body: RequestBody,
+    secret: Option<Arc<Secret>>,
+    endpoints: Vec<Endpoint>,
+}
+
+async fn judge(
+    inbound: &Inbound,
+    parts: &Parts,
+    body: Incoming,
+) -> Result<(Target, Result<Judged, EgressReason>), EgressReason> {
+    if let Some(violation) = inbound.verdict.violation() {
+        return Err(violation.reason());
+    }
+    let target = agree(&inbound.arrival, parts).map_err(TargetError::reason)?;
+    let judged = judge_target(inbound, target.clone(), parts, body).await;
+    Ok((target, judged))
+}
+
+async fn judge_target(
+    inbound: &Inbound,
+    target: Target,
+    parts: &Parts,
+    body: Incoming,
+) -> Result<Judged, EgressReason> {
+    let engine = &inbound.engine;
+    if parts.method == http::Method::CONNECT {
+        return Err(EgressReason::UpgradeRefused);
+    }
+    let admitted = admit(&engine.policy(), target, parts)?;
+    let body = RequestBody::take(&admitted, parts, body)
+        .await
+        .map_err(|reason| inbound.verdict.violation().map_or(reason, Violation::reason))?;
+    let asked = (parts, body.at_hand());
+    let authorized = authorize(admitted, &engine.tokens, inbound.client.id, asked)?;
+    let secret = match authorized.provider() {
+        Some(provider) => Some(engine.credentials.secret(&provider.name).await?),
+        None => None,
+    };
+    let endpoints = engine.names.endpoints(&authorized).await?;
+    Ok(Judged { authorized, body, secret, endpoints })
+}
+
+/// Puts the decision on record, before anything is let go. What names no target is not a decision about one.
+fn record(
+    inbound: &Inbound,
+    parts: &Parts,
+    judged: Result<(Target, Result<Judged, EgressReason>), EgressReason>,
+) -> Result<(HostName, Judged), EgressReason> {
+    let (host, port, judged) = match judged {
+        Ok((target, judged)) => (HostName::new(target.host().to_string()), target.port(), judged),
+        Err(reason) => (HostName::new(parts.uri.host().unwrap_or_default()), 0, Err(reason)),
+    };
+    let outcome = match &judged {
+        Ok(_) => Outcome::Allowed,
+        Err(reason) => Outcome::Refused { reason: *reason },
+    };
+    let provider = judged.as_ref().ok().and_then(|judged| judged.authorized.provider());
+    let event = EgressRequest {
+        outcome,
+        host: host.clone(),
+        port,
+        method: Method::new(parts.method.as_str()),
+        // A token that stands in the path, at its place or elsewhere, is not written down.
+        path: RequestPath::new(parts.uri.path(), &inbound.engine.tokens.places_in(parts.uri.path())),
+        rule: None,
+        provider: provider.map(|provider| Label::new(&*provider.name)),
+    };
+    inbound.engine.record(&inbound.client, event)?;
+    judged.map(|judged| (host, judged))
+}
+
+/// Swaps the token for the credential. Only an [`Authorized`] says where and which.
+fn inject(
+    authorized: &Authorized,
+    secret: Option<&Secret>,
+    (parts, body): (&mut Parts, RequestBody),
+) -> Result<RequestBody, EgressReason> {
+    let (Some((_, scheme, token)), Some(secret)) = (authorized.placed(), secret) else { return Ok(body) };
+    match scheme {
+        Scheme::Header { .. }
+        | Scheme::Basic { .. }
+        | Scheme::Query { .. }
+        | Scheme::Path { .. }
+        | Scheme::Cookie { .. } => scheme::inject(parts, scheme, token, secret)
+            .map(|()| body)
+            .map_err(|_| EgressReason::SourceUnavailable),
+        Scheme::Json { .. } | Scheme::Form { .. } => {
+            let rewritten = scheme::inject_into_body(parts, body.at_hand(), scheme, (token, secret))
+                .map_err(|_| EgressReason::SourceUnavailable)?;
+            scheme::announce_length(parts, rewritten.len());
+            Ok(RequestBody::rewritten(rewritten))
+        }
+        // What is signed or minted is never the stored secret itself, which must not go out in its place.
+        Scheme::SigV4 | Scheme::GoogleServiceAccount { .. } | Scheme::OAuth2 { .. } | Scheme::GithubApp => {
+            Err(EgressReason::MintFailed)
+        }
+    }
+}
+
+/// Sends the request on a connection that was used before or on a new one. It is sent a second time only if the first
+/// connection was found closed before a byte of it was written.
+async fn send(
+    inbound: &Inbound,
+    target: &Target,
+    endpoints: &[Endpoint],
+    outgoing: (Wire, (Parts, Outgoing)),
+) -> Result<(Response<Incoming>, Option<Lease>), EgressReason> {
+    let (wire, (parts, body)) = outgoing;
+    let pool = &inbound.engine.pool;
+    let mut request = Request::from_parts(parts, body);
+    if let Some((sender, lease)) = pool.reuse(target, endpoints, wire) {
+        match send_on(sender, lease, target, request).await {
+            Ok(sent) => return Ok(sent),
+            Err((Some(unsent), _)) => request = unsent,
+            Err((None, reason)) => return Err(reason),
+        }
+    }
+    let (sender, lease) = pool.open(target, endpoints, wire).await?;
+    send_on(sender, lease, target, request).await.map_err(|(_, reason)| reason)
+}
+
+type Unsent = (Option<Request<Outgoing>>, EgressReason);
+
+async fn send_on(
+    mut sender: Sender,
+    lease: Lease,
+    target: &Target,
+    mut request: Request<Outgoing>,
+) -> Result<(Response<Incoming>, Option<Lease>), Unsent> {
+    let sent = match &mut sender {
+        Sender::Http1(sender) => {
+            hop::for_http1(&mut request, target);
+            sender.try_send_request(request).await
+        }
+        Sender::Http2(sender) => {
+            hop::for_http2(&mut request, target);
+            sender.try_send_request(request).await
+        }
+    };
+    match sent {
+        Ok(response) => Ok((response, Some(lease.holding(sender)))),
+        Err(mut error) => {
+            let unsent = error.take_message();
+            let malformed = error.error().is_parse();
+            let reason =
+                if malformed { EgressReason::UpstreamMalformed } else { EgressReason::UpstreamClosed };
+            Err((unsent, reason))
+        }
+    }
+}
+
+/// The answer, without what is not for the client.
+fn clean(
+    inbound: &Inbound,
+    response: Response<Incoming>,
+    mut exchange: Exchange,
+) -> Result<Response<Answer>, EgressReason> {
+    let patterns = inbound.engine.credentials.patterns();
+    let (mut parts, body) = response.into_parts();
+    let look_into = patterns.is_some() && !hyper::body::Body::is_end_stream(&body);
+    let decoder = match Decoder::of(&parts.headers) {
+        Ok(decoder) => decoder.filter(|_| look_into),
+        // It was asked for without; what cannot be looked into is not passed on.
+        Err(_) if look_into => {
+            exchange.failed(EgressReason::DecompressionLimited);
+            return Err(EgressReason::DecompressionLimited);
+        }
+        Err(_) => None,
+    };
+    hop::clean_response(&mut parts);
+    if decoder.is_some() {
+        parts.headers.remove(CONTENT_ENCODING);
+        parts.headers.remove(CONTENT_LENGTH);
+    }
+    exchange.redacted(clean_headers(patterns.as_ref(), &mut parts.headers));
+    let replacement = match parts.headers.contains_key(CONTENT_LENGTH) {
+        true => Replacement::SameLength(b'*'),
+        false => Replacement::Marker,
+    };
+    let cleaning = Cleaning { patterns, replacement, decoder };
+    let body = Answer::Upstream(Box::new(Cleaned::new(body, cleaning, exchange)));
+    Ok(Response::from_parts(parts, body))
+}

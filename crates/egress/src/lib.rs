@@ -1,0 +1,41 @@
+//! The egress proxy: the only place where secrets meet the network.
+//!
+//! The way of a request, each step a function that hands the next one a proof: `serve` says who asks and tells the
+//! ways in apart; `strict` and `head` let only requests through that can be read in one way; `target` agrees on one
+//! target; `authorize` asks the rules and looks at tokens, in the body too where `outgoing` had to collect it; `resolve` classifies addresses; `dial` and `pool` connect to
+//! the very address; `forward` puts the credential in, records, and sends; `body` takes secrets out of what comes back.
+//!
+//! Where it stops: it sees what goes through it. That nothing goes past it is the sandbox's promise.
+
+mod authorize;
+mod body;
+mod ca;
+mod client;
+mod credentials;
+mod decode;
+mod dial;
+mod engine;
+mod exchange;
+mod forward;
+mod head;
+mod hop;
+mod leaf;
+mod outgoing;
+mod policy;
+mod pool;
+mod prefixed;
+mod proxy;
+mod refusal;
+mod resolve;
+pub mod scheme;
+mod serve;
+mod strict;
+mod target;
+mod tokens;
+mod upgrade;
+
+pub use ca::{Authority, AuthorityError};
+pub use client::{Client, ClientId, Door};
+pub use policy::Policy;
+pub use proxy::{Parts, Proxy, StartError};
+pub use tokens::{Life, NoRandomness, Token, Tokens};

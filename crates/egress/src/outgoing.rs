@@ -1,0 +1,162 @@
+//! Bodies on their way out: counted and bounded, and passed on as they come, unless a credential may stand in them.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use cofferdam_audit::event::EgressReason;
+use http::request::Parts;
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+use zeroize::Zeroizing;
+
+use crate::authorize::Admitted;
+use crate::scheme::{BODY_CAP, is_encoded};
+
+/// The body of a request that the rules let through.
+pub(crate) enum RequestBody {
+    Streamed(Incoming),
+    /// All of it, because a credential may stand in it.
+    Whole(Bytes),
+}
+
+impl RequestBody {
+    /// Collects the body where the target's providers may have a credential in it, and leaves it alone elsewhere.
+    /// What cannot be looked into is refused here, before anybody is contacted.
+    pub async fn take(admitted: &Admitted, parts: &Parts, body: Incoming) -> Result<Self, EgressReason> {
+        let limit = admitted.policy().egress.limits.request_body.unwrap_or(u64::MAX);
+        let limit = if admitted.needs_body() { limit.min(BODY_CAP as u64) } else { limit };
+        if body.size_hint().lower() > limit {
+            return Err(EgressReason::BodyTooLarge);
+        }
+        if !admitted.needs_body() {
+            return Ok(Self::Streamed(body));
+        }
+        // It is read to its end before it is refused: clients that are still sending may miss the answer.
+        let whole = collect(body, limit).await?;
+        match is_encoded(parts) && !whole.is_empty() {
+            true => Err(EgressReason::BodyEncoded),
+            false => Ok(Self::Whole(Bytes::from(whole))),
+        }
+    }
+
+    /// What is at hand of it: all, or nothing of one that is passed on as it comes.
+    pub fn at_hand(&self) -> &[u8] {
+        match self {
+            Self::Streamed(_) => &[],
+            Self::Whole(bytes) => bytes,
+        }
+    }
+
+    /// A body with a credential in it, which is wiped when it has been sent.
+    pub fn rewritten(bytes: Zeroizing<Vec<u8>>) -> Self {
+        Self::Whole(Bytes::from_owner(bytes))
+    }
+}
+
+/// Trailers are dropped, as anybody on the way may do: no scheme has a place in them, and a token could hide there.
+async fn collect(mut body: Incoming, limit: u64) -> Result<Vec<u8>, EgressReason> {
+    let mut whole = Vec::new();
+    while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+        let frame = frame.map_err(|_| EgressReason::ClientClosed)?;
+        let Some(data) = frame.data_ref() else { continue };
+        if (whole.len() + data.len()) as u64 > limit {
+            return Err(EgressReason::BodyTooLarge);
+        }
+        whole.extend_from_slice(data);
+    }
+    Ok(whole)
+}
+
+/// What goes to the upstream, counted, and cut off with an error when it grows past the limit. It is never
+/// shortened: the upstream sees a broken request and no whole one.
+pub(crate) struct Outgoing {
+    body: RequestBody,
+    left: u64,
+    progress: Arc<Progress>,
+}
+
+/// How far a request body has come, for the record and for the answer to it.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    pub sent: AtomicU64,
+    pub too_large: AtomicBool,
+}
+
+impl Outgoing {
+    pub fn new(body: RequestBody, limit: Option<u64>, progress: Arc<Progress>) -> Self {
+        // One that is at hand was measured as the client sent it; the credential may be longer than the token.
+        let left = match body {
+            RequestBody::Streamed(_) => limit.unwrap_or(u64::MAX),
+            RequestBody::Whole(_) => u64::MAX,
+        };
+        Self { body, left, progress }
+    }
+}
+
+/// Why a request body ended early.
+#[derive(Debug)]
+pub(crate) enum OutgoingError {
+    TooLarge,
+    Client(hyper::Error),
+}
+
+impl fmt::Display for OutgoingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge => f.write_str("the body is larger than its limit"),
+            Self::Client(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for OutgoingError {}
+
+impl Body for Outgoing {
+    type Data = Bytes;
+    type Error = OutgoingError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, OutgoingError>>> {
+        let this = self.get_mut();
+        let frame = match &mut this.body {
+            RequestBody::Whole(bytes) if bytes.is_empty() => return Poll::Ready(None),
+            RequestBody::Whole(bytes) => Frame::data(std::mem::take(bytes)),
+            RequestBody::Streamed(body) => match ready!(Pin::new(body).poll_frame(context)) {
+                None => return Poll::Ready(None),
+                Some(Err(error)) => return Poll::Ready(Some(Err(OutgoingError::Client(error)))),
+                Some(Ok(frame)) => frame,
+            },
+        };
+        if let Some(data) = frame.data_ref() {
+            let length = data.len() as u64;
+            let Some(left) = this.left.checked_sub(length) else {
+                this.progress.too_large.store(true, Ordering::Relaxed);
+                return Poll::Ready(Some(Err(OutgoingError::TooLarge)));
+            };
+            this.left = left;
+            this.progress.sent.fetch_add(length, Ordering::Relaxed);
+        }
+        Poll::Ready(Some(Ok(frame)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.body {
+            RequestBody::Streamed(body) => body.is_end_stream(),
+            RequestBody::Whole(bytes) => bytes.is_empty(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.body {
+            RequestBody::Streamed(body) => body.size_hint(),
+            RequestBody::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+        }
+    }
+}

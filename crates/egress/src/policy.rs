@@ -1,0 +1,38 @@
+//! What is allowed now, as one value that is swapped whole.
+
+use cofferdam_policy::document::Egress;
+use cofferdam_policy::host::{Host, HostIndex};
+use cofferdam_policy::layers::{Layered, Reach};
+use cofferdam_policy::provider::Provider;
+use cofferdam_policy::registry::InUse;
+
+/// The compiled policy of a proxy.
+pub struct Policy {
+    pub(crate) reach: Reach,
+    pub(crate) egress: Egress,
+    providers: Vec<Provider>,
+    /// Places in `providers`.
+    hosts: HostIndex<Vec<usize>>,
+}
+
+impl Policy {
+    /// `providers` are those in use: their hosts are allowed, and their credentials are put in.
+    pub fn new(layered: &Layered, providers: Vec<Provider>) -> Self {
+        let reach = layered.reach(&InUse::new(providers.iter().collect()).allow_rules());
+        let mut hosts = HostIndex::<Vec<usize>>::default();
+        for (index, provider) in providers.iter().enumerate() {
+            provider.host_patterns().for_each(|pattern| hosts.entry(&pattern).push(index));
+        }
+        Self { reach, egress: layered.config.egress.clone(), providers, hosts }
+    }
+
+    pub(crate) fn provider(&self, index: usize) -> &Provider {
+        &self.providers[index]
+    }
+
+    /// The providers that have a credential for this host and port, by their place in the list.
+    pub(crate) fn providers_at<'p>(&'p self, host: &'p Host, port: u16) -> impl Iterator<Item = usize> + 'p {
+        let indices = self.hosts.matching(host).flatten().copied();
+        indices.filter(move |index| self.providers[*index].ports.contains(&port))
+    }
+}

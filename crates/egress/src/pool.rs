@@ -1,0 +1,151 @@
+//! Connections that are kept for the next request.
+//!
+//! The key is everything that must not be mixed: the target as it was agreed on, the address that was checked for
+//! it, and what may be spoken. So a connection is only used again by a request that would have been allowed to
+//! open it: one to an address that the policy no longer allows is never found, and dies of age.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use cofferdam_audit::event::EgressReason;
+use hyper::client::conn::http1::SendRequest;
+
+use crate::dial::{Dialler, Sender, Wire};
+use crate::outgoing::Outgoing;
+use crate::resolve::Endpoint;
+use crate::target::Target;
+
+/// Servers commonly close after a minute or more; a connection that is older is not tried.
+const LONGEST_IDLE: Duration = Duration::from_secs(55);
+const MOST_IDLE: usize = 1024;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    target: Target,
+    endpoint: Endpoint,
+    wire: Wire,
+}
+
+#[derive(Default)]
+struct Kept {
+    idle: Vec<(SendRequest<Outgoing>, Instant)>,
+    shared: Option<hyper::client::conn::http2::SendRequest<Outgoing>>,
+    /// Held while the first connection is opened: if it turns out to be HTTP/2, one is enough for all.
+    opening: Arc<tokio::sync::Mutex<()>>,
+    /// The upstream does not speak HTTP/2, so that opening one by one gains nothing.
+    only_http1: bool,
+}
+
+pub(crate) struct Pool {
+    dialler: Dialler,
+    kept: Mutex<HashMap<Key, Kept>>,
+}
+
+/// A connection in use, and where it goes back to.
+pub(crate) struct Lease {
+    pool: Arc<Pool>,
+    key: Key,
+    sender: Option<SendRequest<Outgoing>>,
+}
+
+impl Pool {
+    pub fn new(dialler: Dialler) -> Self {
+        Self { dialler, kept: Mutex::new(HashMap::new()) }
+    }
+
+    /// A connection that was used before, if there is one.
+    pub fn reuse(
+        self: &Arc<Self>,
+        target: &Target,
+        endpoints: &[Endpoint],
+        wire: Wire,
+    ) -> Option<(Sender, Lease)> {
+        let mut kept = self.kept();
+        endpoints.iter().find_map(|endpoint| {
+            let key = Key { target: target.clone(), endpoint: *endpoint, wire };
+            let sender = kept.get_mut(&key)?.take()?;
+            Some((sender, Lease { pool: self.clone(), key, sender: None }))
+        })
+    }
+
+    /// A new connection, or one that somebody else opened in the meantime and that can be shared.
+    pub async fn open(
+        self: &Arc<Self>,
+        target: &Target,
+        endpoints: &[Endpoint],
+        wire: Wire,
+    ) -> Result<(Sender, Lease), EgressReason> {
+        let first = Key { target: target.clone(), endpoint: endpoints[0], wire };
+        let opening = self.opening(&first);
+        let _opening = match &opening {
+            Some(opening) => Some(opening.lock().await),
+            None => None,
+        };
+        if opening.is_some()
+            && let Some(found) = self.reuse(target, endpoints, wire)
+        {
+            return Ok(found);
+        }
+        let (sender, endpoint) = self.dialler.connect(target, endpoints, wire).await?;
+        let key = Key { endpoint, ..first };
+        let mut kept = self.kept();
+        let slot = kept.entry(key.clone()).or_default();
+        match &sender {
+            Sender::Http1(_) => slot.only_http1 = true,
+            Sender::Http2(sender) => slot.shared = Some(sender.clone()),
+        }
+        Ok((sender, Lease { pool: self.clone(), key, sender: None }))
+    }
+
+    fn opening(&self, key: &Key) -> Option<Arc<tokio::sync::Mutex<()>>> {
+        if key.wire == Wire::Http1 {
+            return None;
+        }
+        let mut kept = self.kept();
+        let slot = kept.entry(key.clone()).or_default();
+        (!slot.only_http1).then(|| slot.opening.clone())
+    }
+
+    fn kept(&self) -> MutexGuard<'_, HashMap<Key, Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    /// The connection that was used last is the one that is most likely still open.
+    fn take(&mut self) -> Option<Sender> {
+        if let Some(shared) = self.shared.take_if(|shared| shared.is_closed()).or(self.shared.clone())
+            && !shared.is_closed()
+        {
+            return Some(Sender::Http2(shared));
+        }
+        let now = Instant::now();
+        self.idle.retain(|(sender, since)| {
+            !sender.is_closed() && now.saturating_duration_since(*since) < LONGEST_IDLE
+        });
+        let at = self.idle.iter().rposition(|(sender, _)| sender.is_ready())?;
+        Some(Sender::Http1(self.idle.swap_remove(at).0))
+    }
+}
+
+impl Lease {
+    /// The answer has begun: keeps the sending end until its body has ended.
+    #[must_use]
+    pub fn holding(mut self, sender: Sender) -> Self {
+        if let Sender::Http1(sender) = sender {
+            self.sender = Some(sender);
+        }
+        self
+    }
+
+    /// The answer is complete. Whether the connection is ready for more shows when it is wanted.
+    pub fn give_back(self) {
+        let Some(sender) = self.sender.filter(|sender| !sender.is_closed()) else { return };
+        let mut kept = self.pool.kept();
+        let idle = &mut kept.entry(self.key).or_default().idle;
+        if idle.len() < MOST_IDLE {
+            idle.push((sender, Instant::now()));
+        }
+    }
+}

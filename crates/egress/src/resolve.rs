@@ -1,0 +1,102 @@
+//! From an allowed target to the addresses that may be dialled for it.
+//!
+//! Only a target that was allowed comes here, so that a refused name causes no lookup. Every answer is classified,
+//! and what is returned is the proof of that for each address: the very address that was looked at is dialled, so
+//! that a name which means something else a moment later changes nothing.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use cofferdam_audit::event::EgressReason;
+use cofferdam_policy::address::CheckedAddress;
+use cofferdam_policy::host::{Host, HostName};
+use hickory_resolver::TokioResolver;
+
+use crate::authorize::Authorized;
+
+const LONGEST_LIFE: Duration = Duration::from_secs(60);
+const SHORTEST_LIFE: Duration = Duration::from_secs(1);
+const CAPACITY: usize = 4096;
+/// A name with more addresses than this has them for other purposes than being reached.
+const MOST_ADDRESSES: usize = 32;
+
+/// An address that was looked at, and the port to dial there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Endpoint {
+    address: CheckedAddress,
+    port: u16,
+}
+
+impl Endpoint {
+    pub fn socket(self) -> SocketAddr {
+        SocketAddr::new(self.address.get(), self.port)
+    }
+}
+
+pub(crate) struct Names {
+    /// None where the system has no resolver configured; names that the user maps still work.
+    resolver: Option<TokioResolver>,
+    answers: Mutex<HashMap<HostName, Answer>>,
+}
+
+#[derive(Clone)]
+struct Answer {
+    addresses: Arc<[IpAddr]>,
+    until: Instant,
+}
+
+impl Names {
+    pub fn new() -> Self {
+        let resolver = TokioResolver::builder_tokio().ok().and_then(|builder| builder.build().ok());
+        Self { resolver, answers: Mutex::new(HashMap::new()) }
+    }
+
+    /// The endpoints of a request's target, at least one.
+    pub async fn endpoints(&self, authorized: &Authorized) -> Result<Vec<Endpoint>, EgressReason> {
+        let (egress, target) = (&authorized.policy().egress, authorized.target());
+        let port = target.port();
+        if let Some((address, port)) = egress.resolve.get(target.host(), port) {
+            return Ok(vec![Endpoint { address, port }]);
+        }
+        let addresses = match target.host() {
+            Host::Address(address) => Arc::from([*address]),
+            Host::Name(name) => self.lookup(name).await?,
+        };
+        let checked = addresses.iter().filter_map(|address| egress.deny.check(*address).ok());
+        let endpoints: Vec<_> = checked.map(|address| Endpoint { address, port }).collect();
+        if endpoints.is_empty() { Err(EgressReason::AddressDenied) } else { Ok(endpoints) }
+    }
+
+    async fn lookup(&self, name: &HostName) -> Result<Arc<[IpAddr]>, EgressReason> {
+        let now = Instant::now();
+        let known = self.answers.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+        if let Some(answer) = known.filter(|answer| answer.until > now) {
+            return Ok(answer.addresses);
+        }
+        let resolver = self.resolver.as_ref().ok_or(EgressReason::ResolverFailed)?;
+        // With the dot of the root, so that no search domain is tried: that would be another name.
+        let found = resolver.lookup_ip(format!("{}.", name.as_str())).await.map_err(|error| {
+            match error.is_nx_domain() || error.is_no_records_found() {
+                true => EgressReason::NameNotFound,
+                false => EgressReason::ResolverFailed,
+            }
+        })?;
+        let life = found.valid_until().saturating_duration_since(now).clamp(SHORTEST_LIFE, LONGEST_LIFE);
+        let addresses: Arc<[IpAddr]> = found.iter().take(MOST_ADDRESSES).collect();
+        self.remember(name, Answer { addresses: addresses.clone(), until: now + life });
+        Ok(addresses)
+    }
+
+    fn remember(&self, name: &HostName, answer: Answer) {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if answers.len() >= CAPACITY {
+            let now = Instant::now();
+            answers.retain(|_, answer| answer.until > now);
+        }
+        if answers.len() < CAPACITY {
+            answers.insert(name.clone(), answer);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! A client's connection with the strict reader of heads in front of the HTTP library.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::head::{Scanner, Violation};
+
+/// Stands in for a head that was refused, so that the client gets an answer in due form. Whoever answers looks at
+/// [`Verdict::violation`] first.
+const REFUSED: &[u8] = b"GET / HTTP/1.1\r\nhost: refused.invalid\r\nconnection: close\r\n\r\n";
+
+/// What the reader and whoever answers the requests tell each other.
+#[derive(Debug, Default)]
+pub(crate) struct Verdict {
+    violation: OnceLock<Violation>,
+    switched: AtomicBool,
+}
+
+impl Verdict {
+    pub fn violation(&self) -> Option<Violation> {
+        self.violation.get().copied()
+    }
+
+    /// From the next byte on the connection speaks something else.
+    pub fn switch_protocol(&self) {
+        self.switched.store(true, Ordering::Release);
+    }
+}
+
+/// Passes on what the scanner has let through.
+pub(crate) struct Strict<S> {
+    stream: S,
+    scanner: Scanner,
+    /// Bytes that were read: those before `vetted` may be passed on, the rest is the start of a head.
+    held: Vec<u8>,
+    vetted: usize,
+    verdict: Arc<Verdict>,
+}
+
+impl<S> Strict<S> {
+    /// `before` was read already.
+    pub fn new(stream: S, before: Vec<u8>, verdict: Arc<Verdict>) -> Self {
+        let mut strict = Self { stream, scanner: Scanner::START, held: before, vetted: 0, verdict };
+        if !strict.held.is_empty() {
+            strict.vet();
+        }
+        strict
+    }
+
+    /// Finds out how much of what is held may be passed on, and whether what follows must be refused.
+    fn vet(&mut self) {
+        if self.switched() {
+            self.vetted = self.held.len();
+            return;
+        }
+        match self.scanner.scan(&self.held) {
+            Ok(count) => self.vetted = count,
+            Err(violation) => {
+                // Inside a body there is no place for an answer: what the library sees is a connection that broke.
+                let answerable = self.scanner.between_requests();
+                self.held = if answerable { REFUSED.to_vec() } else { Vec::new() };
+                self.vetted = self.held.len();
+                let _ = self.verdict.violation.set(violation);
+            }
+        }
+    }
+
+    fn switched(&self) -> bool {
+        self.scanner.between_requests() && self.verdict.switched.load(Ordering::Acquire)
+    }
+
+    fn hand_over(&mut self, buffer: &mut ReadBuf<'_>) {
+        let count = self.vetted.min(buffer.remaining());
+        buffer.put_slice(&self.held[..count]);
+        self.held.drain(..count);
+        self.vetted -= count;
+        if self.held.is_empty() {
+            self.held = Vec::new();
+        }
+    }
+
+    /// The common case, without a copy: nothing is held, and all of what was read may pass. The scanner is only
+    /// moved on in that case.
+    fn passes_whole(&mut self, bytes: &[u8]) -> bool {
+        if self.switched() {
+            return true;
+        }
+        let mut ahead = self.scanner.clone();
+        let all = ahead.scan(bytes) == Ok(bytes.len());
+        if all {
+            self.scanner = ahead;
+        }
+        all
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Strict<S> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        loop {
+            if this.vetted > 0 {
+                this.hand_over(buffer);
+                // What was refused behind it shows at once, not when more arrives.
+                if this.vetted == 0 && !this.held.is_empty() {
+                    this.vet();
+                }
+                return Poll::Ready(Ok(()));
+            }
+            if let Some(violation) = this.verdict.violation() {
+                return match this.scanner.between_requests() {
+                    // The refusal is on its way; the answer to it closes the connection.
+                    true => Poll::Pending,
+                    false => Poll::Ready(Err(io::Error::new(
+                        io::ErrorKind::InvalidData,
+                        violation.reason().name(),
+                    ))),
+                };
+            }
+            let before = buffer.filled().len();
+            ready!(Pin::new(&mut this.stream).poll_read(context, buffer))?;
+            let read = &buffer.filled()[before..];
+            if read.is_empty() || (this.held.is_empty() && this.passes_whole(read)) {
+                return Poll::Ready(Ok(()));
+            }
+            this.held.extend_from_slice(read);
+            buffer.set_filled(before);
+            this.vet();
+        }
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Strict<S> {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.get_mut().stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.get_mut().stream).poll_write_vectored(context, pieces)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,292 @@
+//! One target for a request, however many mouths name it.
+//!
+//! The CONNECT target, the name in the TLS handshake, `Host`, `:authority` and an absolute request target must all
+//! mean the same host and port. Each is brought into the one canonical form before they are compared, so that
+//! spelling is no disagreement; anything else is, and is refused rather than decided in favour of one of them.
+//! Everything after this module sees a [`Target`] and none of the spellings.
+
+use std::fmt;
+
+use cofferdam_audit::event::EgressReason;
+use cofferdam_policy::host::Host;
+use http::header::HOST;
+use http::request::Parts;
+use http::uri::Authority;
+
+/// Where a request goes: the proof that all who named it agreed. Only this module makes one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Target {
+    protocol: Protocol,
+    host: Host,
+    port: u16,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Protocol {
+    Http,
+    Https,
+}
+
+impl Protocol {
+    pub fn default_port(self) -> u16 {
+        match self {
+            Self::Http => 80,
+            Self::Https => 443,
+        }
+    }
+
+    fn of(uri_scheme: &str) -> Option<Self> {
+        match uri_scheme {
+            "http" => Some(Self::Http),
+            "https" => Some(Self::Https),
+            _ => None,
+        }
+    }
+}
+
+/// Why there is no one target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TargetError {
+    /// A name that is none: user information, a zone, an odd spelling of an address, port 0.
+    Malformed,
+    /// Two that name the target do not agree.
+    Mismatch,
+    /// TLS was asked for in the clear, or the other way round.
+    Protocol,
+}
+
+impl TargetError {
+    pub fn reason(self) -> EgressReason {
+        match self {
+            Self::Malformed => EgressReason::TargetMalformed,
+            Self::Mismatch => EgressReason::TargetMismatch,
+            Self::Protocol => EgressReason::SchemeNotAllowed,
+        }
+    }
+}
+
+/// What the connection itself says about the targets of the requests on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// In the clear, at a port for proxies: each request names its own target.
+    Proxy,
+    /// In the clear, dialled as if it were the target itself: the port is known, the name is in each request.
+    Transparent { port: u16 },
+    /// Inside a tunnel or a handshake that named the target already.
+    Agreed(Target),
+}
+
+impl Target {
+    pub fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The target of a `CONNECT`: host and port, both. Which protocol is spoken inside shows later.
+    pub(crate) fn of_connect(text: &str, protocol: Protocol) -> Result<Self, TargetError> {
+        match Host::parse_with_port(text) {
+            Ok((host, Some(port))) => Ok(Self { protocol, host, port }),
+            _ => Err(TargetError::Malformed),
+        }
+    }
+
+    /// The target of a handshake that nothing announced.
+    pub(crate) fn of_server_name(name: &str, port: u16) -> Result<Self, TargetError> {
+        let host = Host::parse(name).map_err(|_| TargetError::Malformed)?;
+        Ok(Self { protocol: Protocol::Https, host, port })
+    }
+
+    /// A handshake inside a tunnel: the name in it, if there is one, must be the tunnel's. A client that dialled an
+    /// address sends none.
+    pub(crate) fn confirmed_by(&self, server_name: Option<&str>) -> Result<(), TargetError> {
+        let Some(name) = server_name else { return Ok(()) };
+        match Host::parse(name) {
+            Ok(host) if host == self.host => Ok(()),
+            Ok(_) => Err(TargetError::Mismatch),
+            Err(_) => Err(TargetError::Malformed),
+        }
+    }
+
+    /// The same host and port, spoken to without TLS: what a tunnel turned out to hold.
+    pub(crate) fn in_the_clear(self) -> Self {
+        Self { protocol: Protocol::Http, ..self }
+    }
+
+    /// As in `Host`: without the port that goes without saying.
+    pub(crate) fn authority(&self) -> String {
+        match self.port == self.protocol.default_port() {
+            true => self.host.to_string(),
+            false => self.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+
+/// Brings together everything that names the target of a request.
+pub(crate) fn agree(arrival: &Arrival, parts: &Parts) -> Result<Target, TargetError> {
+    let header = host_header(parts)?;
+    let uri = uri_target(parts)?;
+    let protocol = match (arrival, uri.as_ref().map(|(protocol, ..)| *protocol)) {
+        (Arrival::Agreed(target), None) => target.protocol,
+        (Arrival::Agreed(target), Some(protocol)) if protocol == target.protocol => protocol,
+        (Arrival::Proxy | Arrival::Transparent { .. }, None | Some(Protocol::Http)) => Protocol::Http,
+        _ => return Err(TargetError::Protocol),
+    };
+    let known_port = match arrival {
+        Arrival::Proxy => None,
+        Arrival::Transparent { port } => Some(*port),
+        Arrival::Agreed(target) => Some(target.port),
+    };
+    let port_of = |written: Option<u16>| written.unwrap_or(protocol.default_port());
+    let uri = uri.map(|(_, host, port)| (host, port_of(port)));
+    let header = header.map(|(host, port)| (host, port_of(port)));
+    let agreed = match arrival {
+        Arrival::Agreed(target) => Some((target.host.clone(), target.port)),
+        _ => None,
+    };
+    let mut named = [agreed, uri, header].into_iter().flatten();
+    let (host, port) = named.next().ok_or(TargetError::Malformed)?;
+    let same =
+        named.all(|other| other == (host.clone(), port)) && known_port.is_none_or(|known| known == port);
+    if same { Ok(Target { protocol, host, port }) } else { Err(TargetError::Mismatch) }
+}
+
+type Named = (Host, Option<u16>);
+
+/// HTTP/1.1 must have one `Host`; HTTP/2 says it in `:authority`, and may repeat it.
+fn host_header(parts: &Parts) -> Result<Option<Named>, TargetError> {
+    let mut values = parts.headers.get_all(HOST).iter();
+    match (values.next(), values.next()) {
+        (Some(value), None) => {
+            let text = value.to_str().map_err(|_| TargetError::Malformed)?;
+            named(text).map(Some)
+        }
+        (None, None) if parts.version != http::Version::HTTP_11 => Ok(None),
+        (None, None) => Err(TargetError::Malformed),
+        _ => Err(TargetError::Mismatch),
+    }
+}
+
+fn uri_target(parts: &Parts) -> Result<Option<(Protocol, Host, Option<u16>)>, TargetError> {
+    let Some(authority) = parts.uri.authority() else { return Ok(None) };
+    // Host and port alone, as in CONNECT, are no target of any other method.
+    let protocol = parts.uri.scheme_str().and_then(Protocol::of).ok_or(TargetError::Protocol)?;
+    let (host, port) = named(Authority::as_str(authority))?;
+    Ok(Some((protocol, host, port)))
+}
+
+fn named(text: &str) -> Result<Named, TargetError> {
+    Host::parse_with_port(text).map_err(|_| TargetError::Malformed)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{Request, Version};
+
+    use super::*;
+
+    fn request(version: Version, uri: &str, hosts: &[&str]) -> Parts {
+        let mut builder = Request::builder().version(version).uri(uri);
+        for host in hosts {
+            builder = builder.header(HOST, *host);
+        }
+        builder.body(()).unwrap().into_parts().0
+    }
+
+    fn tunnel() -> Arrival {
+        Arrival::Agreed(Target::of_connect("API.example.com.:443", Protocol::Https).unwrap())
+    }
+
+    fn shown(arrival: &Arrival, parts: &Parts) -> Result<String, TargetError> {
+        agree(arrival, parts).map(|target| format!("{:?} {target}", target.protocol()))
+    }
+
+    #[test]
+    fn spellings_of_one_target_agree() {
+        let h1 = |uri: &str, host: &str| request(Version::HTTP_11, uri, &[host]);
+        let expected = Ok("Https api.example.com:443".to_owned());
+        for host in ["api.example.com", "API.EXAMPLE.COM.", "api.example.com:443"] {
+            assert_eq!(shown(&tunnel(), &h1("/x", host)), expected, "{host}");
+        }
+        assert_eq!(shown(&tunnel(), &h1("https://api.example.com/x", "api.example.com")), expected);
+        let h2 = request(Version::HTTP_2, "https://api.example.com/x", &[]);
+        assert_eq!(shown(&tunnel(), &h2), expected);
+        let proxied = h1("http://XN--bcher-kva.example:8080/x", "xn--bcher-kva.example:8080");
+        assert_eq!(shown(&Arrival::Proxy, &proxied), Ok("Http xn--bcher-kva.example:8080".to_owned()));
+        let transparent = Arrival::Transparent { port: 8080 };
+        assert_eq!(
+            shown(&transparent, &h1("/", "[2001:db8::1]:8080")),
+            Ok("Http [2001:db8::1]:8080".to_owned())
+        );
+        let old = request(Version::HTTP_10, "http://a.example/", &[]);
+        assert_eq!(shown(&Arrival::Proxy, &old), Ok("Http a.example:80".to_owned()));
+    }
+
+    #[test]
+    fn req_e02_disagreement_is_refused_and_not_decided() {
+        use TargetError::*;
+        let h1 = |uri: &str, hosts: &[&str]| request(Version::HTTP_11, uri, hosts);
+        for (arrival, parts, error) in [
+            (tunnel(), h1("/", &["other.example"]), Mismatch),
+            (tunnel(), h1("/", &["api.example.com:8443"]), Mismatch),
+            (tunnel(), h1("/", &["api.example.com", "api.example.com"]), Mismatch),
+            (tunnel(), h1("/", &["api.example.com", "other.example"]), Mismatch),
+            (tunnel(), h1("https://other.example/", &["api.example.com"]), Mismatch),
+            (tunnel(), h1("https://api.example.com/", &["other.example"]), Mismatch),
+            (tunnel(), h1("http://api.example.com:443/", &["api.example.com:443"]), Protocol),
+            (tunnel(), request(Version::HTTP_2, "https://other.example/", &[]), Mismatch),
+            (tunnel(), request(Version::HTTP_2, "https://api.example.com/", &["other.example"]), Mismatch),
+            (tunnel(), h1("/", &[]), Malformed),
+            (tunnel(), h1("/", &["user@api.example.com"]), Malformed),
+            (tunnel(), h1("/", &["api.example.com:0"]), Malformed),
+            (tunnel(), h1("/", &["api.example.com:99999"]), Malformed),
+            (tunnel(), h1("/", &["api.example.com, other.example"]), Malformed),
+            (tunnel(), h1("/", &[""]), Malformed),
+            (Arrival::Proxy, h1("http://user:pass@a.example/", &["a.example"]), Malformed),
+            (Arrival::Proxy, h1("http://a.example/", &["b.example"]), Mismatch),
+            (Arrival::Proxy, h1("http://a.example:8080/", &["a.example"]), Mismatch),
+            (Arrival::Proxy, h1("https://a.example/", &["a.example"]), Protocol),
+            (Arrival::Proxy, h1("ftp://a.example/", &["a.example"]), Protocol),
+            (Arrival::Proxy, h1("a.example:80", &["a.example"]), Protocol),
+            (Arrival::Proxy, h1("http://0x7f.1/", &["0x7f.1"]), Malformed),
+            (Arrival::Proxy, request(Version::HTTP_10, "/", &[]), Malformed),
+            (Arrival::Transparent { port: 80 }, h1("/", &["a.example:8080"]), Mismatch),
+            (Arrival::Transparent { port: 8080 }, h1("/", &["a.example"]), Mismatch),
+        ] {
+            assert_eq!(agree(&arrival, &parts), Err(error), "{:?} {:?}", parts.uri, parts.headers);
+        }
+    }
+
+    #[test]
+    fn a_tunnel_names_host_and_port_and_its_handshake_the_same_host() {
+        for wrong in [
+            "a.example",
+            "a.example:0",
+            "user@a.example:443",
+            "a.example:443x",
+            ":443",
+            "[fe80::1%25eth0]:443",
+        ] {
+            assert_eq!(Target::of_connect(wrong, Protocol::Https), Err(TargetError::Malformed), "{wrong}");
+        }
+        let target = Target::of_connect("a.example:443", Protocol::Https).unwrap();
+        assert_eq!(target.confirmed_by(Some("A.EXAMPLE")), Ok(()));
+        assert_eq!(target.confirmed_by(None), Ok(()));
+        assert_eq!(target.confirmed_by(Some("b.example")), Err(TargetError::Mismatch));
+        assert_eq!(target.confirmed_by(Some("a@example")), Err(TargetError::Malformed));
+        assert_eq!(target.authority(), "a.example");
+        assert_eq!(Target::of_server_name("a.example", 8443).unwrap().authority(), "a.example:8443");
+    }
+}

@@ -1,0 +1,219 @@
+//! Tokens: what a sandbox holds in place of credentials.
+//!
+//! A token is at least 128 bits from the kernel in the shape that the provider's own client expects. It is worth
+//! something only together with the listener of the sandbox it was minted for and a host of its provider; by
+//! itself it is a random text. Only its digest is kept here, so that a dump of this process hands out none.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Instant;
+
+use cofferdam_policy::provider::{Provider, TokenForm};
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
+
+use crate::client::ClientId;
+use crate::scheme::TokenShapes;
+
+/// A token's text. It cannot be printed by accident; whoever hands it to a sandbox asks for it by name.
+pub struct Token(Zeroizing<String>);
+
+impl Token {
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+/// How long a token is good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Life {
+    /// As long as its sandbox.
+    Sandbox,
+    Until(Instant),
+}
+
+/// The kernel gave no randomness.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoRandomness;
+
+/// All tokens that were handed out.
+#[derive(Default)]
+pub struct Tokens {
+    table: RwLock<Table>,
+}
+
+struct Table {
+    entries: HashMap<[u8; 32], Entry>,
+    forms: Vec<TokenForm>,
+    shapes: TokenShapes,
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        Self { entries: HashMap::new(), forms: Vec::new(), shapes: TokenShapes::new(&[]) }
+    }
+}
+
+struct Entry {
+    client: ClientId,
+    provider: Box<str>,
+    life: Life,
+    revoked: bool,
+}
+
+/// What a token is worth at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Worth {
+    /// Nobody here handed it out.
+    Unknown,
+    Good,
+    OtherProvider,
+    OtherClient,
+    Expired,
+    Revoked,
+}
+
+impl Tokens {
+    /// Makes a token for one client and one provider.
+    pub fn mint(&self, client: ClientId, provider: &Provider, life: Life) -> Result<Token, NoRandomness> {
+        let token = random(&provider.token)?;
+        let entry = Entry { client, provider: (*provider.name).into(), life, revoked: false };
+        let mut table = self.write();
+        if !table.forms.contains(&provider.token) {
+            table.forms.push(provider.token.clone());
+            table.shapes = TokenShapes::new(&table.forms);
+        }
+        table.entries.insert(digest(token.as_bytes()), entry);
+        Ok(Token(token))
+    }
+
+    /// Makes a token worthless from now on; it stays known, so that its use can be told from a guess.
+    pub fn revoke(&self, token: &str) {
+        if let Some(entry) = self.write().entries.get_mut(&digest(token.as_bytes())) {
+            entry.revoked = true;
+        }
+    }
+
+    /// Forgets all tokens of a sandbox that is gone.
+    pub fn forget(&self, client: ClientId) {
+        self.write().entries.retain(|_, entry| entry.client != client);
+    }
+
+    pub(crate) fn worth(&self, token: &[u8], client: ClientId, provider: &str, now: Instant) -> Worth {
+        let table = self.read();
+        let Some(entry) = table.entries.get(&digest(token)) else { return Worth::Unknown };
+        match entry.life {
+            _ if entry.client != client => Worth::OtherClient,
+            _ if *entry.provider != *provider => Worth::OtherProvider,
+            _ if entry.revoked => Worth::Revoked,
+            Life::Until(end) if end <= now => Worth::Expired,
+            _ => Worth::Good,
+        }
+    }
+
+    /// Whether one of our tokens, whoever's and however old, stands somewhere in a text.
+    pub(crate) fn stand_in(&self, text: &[u8]) -> bool {
+        let table = self.read();
+        table.shapes.any(text, |part| table.entries.contains_key(&digest(part)))
+    }
+
+    /// Where our tokens stand in a text, in order, so that they can be left out of what is written down.
+    pub(crate) fn places_in(&self, text: &str) -> Vec<Range<usize>> {
+        let table = self.read();
+        let mut places = Vec::new();
+        let mut note = |part: &[u8]| {
+            if table.entries.contains_key(&digest(part)) {
+                let start = part.as_ptr().addr() - text.as_ptr().addr();
+                places.push(start..start + part.len());
+            }
+            // Go on: there may be another.
+            false
+        };
+        table.shapes.any(text.as_bytes(), &mut note);
+        places.sort_by_key(|place| place.start);
+        places.dedup();
+        places
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Table> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Table> {
+        self.table.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn digest(token: &[u8]) -> [u8; 32] {
+    Sha256::digest(token).into()
+}
+
+/// Every character equally likely: bytes past the last whole multiple of the alphabet are thrown away.
+fn random(form: &TokenForm) -> Result<Zeroizing<String>, NoRandomness> {
+    let alphabet = form.alphabet.characters().as_bytes();
+    let fair = 256 - 256 % alphabet.len();
+    let whole = form.prefix.len() + usize::from(form.length);
+    let mut token = Zeroizing::new(String::with_capacity(whole));
+    token.push_str(&form.prefix);
+    let mut bytes = Zeroizing::new([0; 64]);
+    while token.len() < whole {
+        getrandom::fill(&mut *bytes).map_err(|_| NoRandomness)?;
+        let usable = bytes.iter().filter(|byte| usize::from(**byte) < fair);
+        for byte in usable.take(whole - token.len()) {
+            token.push(char::from(alphabet[usize::from(*byte) % alphabet.len()]));
+        }
+    }
+    Ok(token)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use cofferdam_policy::registry::built_in;
+
+    use super::*;
+
+    #[test]
+    fn req_e23_tokens_have_the_providers_form_and_never_repeat() {
+        let tokens = Tokens::default();
+        let client = ClientId::new();
+        for provider in built_in() {
+            let (one, two) = (
+                tokens.mint(client, provider, Life::Sandbox).unwrap(),
+                tokens.mint(client, provider, Life::Sandbox).unwrap(),
+            );
+            assert_ne!(one.expose(), two.expose());
+            let rest = one.expose().strip_prefix(&*provider.token.prefix).unwrap();
+            assert_eq!(rest.len(), usize::from(provider.token.length));
+            assert!(rest.chars().all(|c| provider.token.alphabet.characters().contains(c)));
+        }
+    }
+
+    #[test]
+    fn req_e23_a_token_is_worth_something_to_one_client_for_one_provider_for_its_time() {
+        let tokens = Tokens::default();
+        let (client, other) = (ClientId::new(), ClientId::new());
+        let provider = &built_in()[0];
+        let now = Instant::now();
+        let end = now + Duration::from_secs(60);
+        let token = tokens.mint(client, provider, Life::Until(end)).unwrap();
+        let worth =
+            |client, provider: &str, now| tokens.worth(token.expose().as_bytes(), client, provider, now);
+        assert_eq!(worth(client, &provider.name, now), Worth::Good);
+        assert_eq!(worth(other, &provider.name, now), Worth::OtherClient);
+        assert_eq!(worth(client, "another", now), Worth::OtherProvider);
+        assert_eq!(worth(client, &provider.name, end), Worth::Expired);
+        assert_eq!(tokens.worth(b"guess", client, &provider.name, now), Worth::Unknown);
+        tokens.revoke(token.expose());
+        assert_eq!(worth(client, &provider.name, now), Worth::Revoked);
+        let around = format!("x={}&y", token.expose());
+        assert!(tokens.stand_in(around.as_bytes()));
+        assert!(!tokens.stand_in(&around.as_bytes()[..around.len() - 4]));
+        let place = 2..2 + token.expose().len();
+        assert_eq!(tokens.places_in(&around), std::slice::from_ref(&place));
+        tokens.forget(client);
+        assert_eq!(worth(client, &provider.name, now), Worth::Unknown);
+    }
+}

@@ -1,0 +1,197 @@
+//! A proxy, an upstream behind it, and clients in front.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use cofferdam_audit::{Recorder, Settings};
+use cofferdam_egress::{Authority, Client, ClientId, Door, Life, Parts, Policy, Proxy, Token};
+use cofferdam_policy::document::Config;
+use cofferdam_policy::environment::ChildEnvironment;
+use cofferdam_policy::layers::Layered;
+use cofferdam_policy::provider::Provider;
+use cofferdam_secrets::source::HostVariables;
+use cofferdam_secrets::{EnvironmentFallback, Loader, Store};
+use cofferdam_testkit::upstream::{HttpVersion, Transport, Upstream, UpstreamOptions};
+use cofferdam_testkit::{Cofferdam, Home};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use zeroize::Zeroizing;
+
+/// The real credential.
+pub const SECRET: &str = "sk-canary-7f3a9b2c4d5e6f70";
+/// A host with a credential; `other.example.test` has another one, `plain.example.test` none.
+pub const HOST: &str = "api.example.test";
+
+const NAMES: [&str; 8] = ["api", "other", "plain", "key", "bot", "git", "json", "form"];
+
+pub struct Proxied {
+    pub home: Home,
+    pub upstream: Upstream,
+    pub proxy: Proxy,
+    pub client: ClientId,
+    pub address: SocketAddr,
+    providers: Vec<Provider>,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Proxied {
+    pub fn new(transport: Transport) -> Self {
+        Self::with(transport, "")
+    }
+
+    pub fn tls(versions: &[HttpVersion]) -> Self {
+        Self::new(Transport::Tls(versions.to_vec()))
+    }
+
+    /// `extra` is more of the configuration.
+    pub fn with(transport: Transport, extra: &str) -> Self {
+        Self::beside(transport, extra, None)
+    }
+
+    /// With another upstream, which speaks no TLS, at `socket.example.test:80`.
+    pub fn beside(transport: Transport, extra: &str, socket: Option<SocketAddr>) -> Self {
+        let names = NAMES.map(|name| format!("{name}.example.test"));
+        let upstream = Upstream::start(&UpstreamOptions { names: names.to_vec(), transport });
+        let home = Home::new();
+        let config =
+            Config::parse("config.toml", &config(upstream.port(), extra, socket)).expect("a configuration");
+        let providers = config.providers.clone();
+        let authority = Arc::new(Authority::load_or_create(&home.path().join("ca")).expect("an authority"));
+        home.write("ca.pem", authority.certificate_pem());
+        let recorder = Recorder::open(&home.path().join("audit"), Settings::default()).expect("a record");
+        let proxy = Proxy::new(Parts {
+            policy: Policy::new(&Layered::new(config), providers.clone()),
+            authority,
+            secrets: Store::new(loader(), providers.clone()),
+            recorder: Arc::new(recorder),
+            upstream_authorities: vec![
+                CertificateDer::from_pem_slice(upstream.ca_pem().as_bytes()).expect("PEM"),
+            ],
+        })
+        .expect("a proxy");
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        let (client, address) = (ClientId::new(), SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+        let mut proxied =
+            Self { home, upstream, proxy, client, address, providers, runtime: runtime.expect("a runtime") };
+        proxied.address = proxied.listen(client, Door::Proxy);
+        proxied
+    }
+
+    /// One more listener.
+    pub fn listen(&self, id: ClientId, door: Door) -> SocketAddr {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+        let address = listener.local_addr().expect("a bound address");
+        let (proxy, client) = (self.proxy.clone(), Client { id, session: None, door });
+        self.runtime.spawn(async move { proxy.serve(listener, client).await });
+        address
+    }
+
+    /// A token of the provider in this place of the configuration.
+    pub fn token(&self, provider: usize) -> Token {
+        self.proxy.tokens().mint(self.client, &self.providers[provider], Life::Sandbox).expect("randomness")
+    }
+
+    /// `curl` through the proxy, trusting its authority alone.
+    pub fn curl(&self, args: &[&str]) -> Cofferdam {
+        let proxy = format!("http://{}", self.address);
+        Cofferdam::new("/usr/bin/curl", &self.home)
+            .args(["-q", "-sS", "-N", "--cacert", "ca.pem", "-x", &proxy])
+            .args(args)
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("https://{HOST}{path}")
+    }
+
+    /// Sends bytes as they are and takes the whole answer.
+    pub fn raw(&self, bytes: impl AsRef<[u8]>) -> String {
+        let mut stream = TcpStream::connect(self.address).expect("the proxy listens");
+        stream.write_all(bytes.as_ref()).expect("the proxy reads");
+        let mut answer = Vec::new();
+        // A connection that is reset after the answer has been read in full is as good as one that is closed.
+        let _ = stream.read_to_end(&mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    /// All lines of the record.
+    pub fn record(&self) -> String {
+        let mut files: Vec<PathBuf> = std::fs::read_dir(self.home.path().join("audit"))
+            .expect("the record")
+            .map(|entry| entry.expect("an entry").path())
+            .filter(|path| path.extension().is_some_and(|end| end == "jsonl"))
+            .collect();
+        files.sort();
+        files.iter().map(|path| std::fs::read_to_string(path).expect("a file of the record")).collect()
+    }
+}
+
+/// The code of a refusal in what `curl -i` or a raw connection shows.
+pub fn reason(answer: &str) -> Option<&str> {
+    let line = answer.lines().find_map(|line| line.strip_prefix("cofferdam-reason: "))?;
+    Some(line.trim_end())
+}
+
+fn loader() -> Loader {
+    let variables = [("API_KEY", SECRET), ("OTHER_KEY", "sk-other-0123456789abcdef")];
+    let given = variables.map(|(name, value)| (name.to_owned(), Zeroizing::new(value.as_bytes().to_vec())));
+    Loader {
+        host: HostVariables::given(given),
+        command_environment: ChildEnvironment::empty(),
+        base: PathBuf::from("/nowhere"),
+        home: None,
+        fallback: EnvironmentFallback::Refuse,
+    }
+}
+
+fn config(port: u16, extra: &str, socket: Option<SocketAddr>) -> String {
+    let target = |name: &str, at: u16| format!("\"{name}.example.test:{at}\" = \"127.0.0.1:{port}\"\n");
+    let mut resolve = NAMES.map(|name| target(name, 443)).concat() + &target("plain", 80);
+    if let Some(socket) = socket {
+        resolve.push_str(&format!("\"socket.example.test:80\" = \"{socket}\"\n"));
+    }
+    format!(
+        r#"
+[egress.resolve]
+{resolve}
+[[egress.allow]]
+hosts = ["plain.example.test", "socket.example.test", "localhost", "127.0.0.1", "169.254.169.254"]
+[[provider]]
+name = "api"
+hosts = ["{HOST}"]
+variables = ["API_KEY"]
+scheme = {{ header = "Authorization", template = "Bearer {{}}" }}
+[[provider]]
+name = "other"
+hosts = ["other.example.test"]
+variables = ["OTHER_KEY"]
+scheme = {{ header = "x-api-key" }}
+[[provider]]
+name = "key"
+hosts = ["key.example.test"]
+variables = ["API_KEY"]
+scheme = {{ query = "key" }}
+[[provider]]
+name = "bot"
+hosts = ["bot.example.test"]
+variables = ["API_KEY"]
+scheme = {{ path = "/bot{{}}/" }}
+[[provider]]
+name = "git"
+hosts = ["git.example.test"]
+variables = ["API_KEY"]
+schemes = [{{ basic = "password" }}, {{ basic = "user" }}]
+[[provider]]
+name = "json"
+hosts = ["json.example.test"]
+variables = ["API_KEY"]
+scheme = {{ json = "/auth/key" }}
+[[provider]]
+name = "form"
+hosts = ["form.example.test"]
+variables = ["API_KEY"]
+schemes = [{{ header = "Authorization", template = "Bearer {{}}" }}, {{ form = "token" }}]
+{extra}"#
+    )
+}
