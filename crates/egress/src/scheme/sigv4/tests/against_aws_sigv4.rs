@@ -65,6 +65,8 @@ fn signed(case: &Case, keys: (&str, &str), session: Option<&str>) -> Parts {
 
 fn case() -> impl Strategy<Value = Case> {
     let segment = "([a-zA-Z0-9._~-]|%20|%3A|%2F|%C3%BC|%2B|\\(|@|!){1,6}";
+    // Dot segments never get here: the proxy refuses a path that servers read in different ways.
+    let segment = segment.prop_filter("a dot segment", |segment| segment != "." && segment != "..");
     let path = prop::collection::vec(segment, 0..4).prop_map(|segments| segments.join("/"));
     let query = prop::collection::vec("[a-zA-Z~]{1,3}=([a-z0-9]|%20|%2F|%3D|%25|~){0,4}", 0..4)
         .prop_map(|pairs| pairs.join("&"));
