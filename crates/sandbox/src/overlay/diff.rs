@@ -212,11 +212,13 @@ impl Walk {
                 self.push(&pair.path, What::AddedFile { bytes, set_id }, Some(below), Some(Held::OtherKind));
             }
             Some(below) => {
+                // Only what was compared whole and found equal is the same: a file that cannot be read, or that
+                // there is nothing to compare with, is shown as changed and so not passed over.
                 let same = files::kind(below) == FileType::RegularFile
                     && below.st_size == pair.above.st_size
                     && pair
                         .lower
-                        .is_none_or(|lower| same_contents(pair.upper, lower, pair.name).unwrap_or(false));
+                        .is_some_and(|lower| matches!(same_contents(pair.upper, lower, pair.name), Ok(true)));
                 let what = if same {
                     mode_change(below, &pair.above)
                 } else {
