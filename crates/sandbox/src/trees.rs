@@ -64,6 +64,7 @@ impl Trees {
     /// Kills until none is left. What was killed is collected later, like every orphan.
     pub fn end(&self, id: u64) {
         let mark = self.mark(id).0;
+        let mut ended = BTreeSet::new();
         for _ in 0..ROUNDS {
             let mut found = false;
             for pid in processes() {
@@ -73,7 +74,8 @@ impl Trees {
                 let Ok(process) = rustix::process::pidfd_open(number, PidfdFlags::empty()) else { continue };
                 if limits::most_message_bytes(pid).is_ok_and(|its| its == mark || its < self.lowest) {
                     let _ = rustix::process::pidfd_send_signal(&process, Signal::KILL);
-                    found |= is_alive(&process);
+                    // Children that were hidden behind it are in the list of the next round, and only there.
+                    found |= is_alive(&process) || ended.insert(pid);
                 }
             }
             if !found {
