@@ -150,7 +150,11 @@ impl Judge<'_> {
             },
             Effect::Delete | Effect::DeleteTree => {
                 let target = match arguments.first() {
-                    Some(Argument::Text(text)) => Word::known(text.clone()),
+                    // Many languages read the tilde themselves.
+                    Some(Argument::Text(text)) => match text.strip_prefix("~/") {
+                        Some(rest) => Word::known(format!("{}/{rest}", self.context.home)),
+                        None => Word::known(text.clone()),
+                    },
                     Some(Argument::Other) => Word::unknown(None),
                     Some(Argument::List(_)) | None => {
                         program.string_before(start).map_or_else(|| Word::unknown(None), Word::known)
@@ -233,7 +237,7 @@ impl Judge<'_> {
                     Argument::Text(text) => Word::known(text.clone()),
                     _ => Word::unknown(None),
                 })),
-                Argument::Other => break,
+                Argument::Other => argv.push(Word::unknown(None)),
             }
             if matches!(argument, Argument::List(_)) {
                 break;
@@ -324,6 +328,10 @@ impl Judge<'_> {
                 && (text.starts_with(['/', '~', '.']) || !text.contains(' '))
             {
                 self.secret_text(text, call);
+            }
+            let queries = ["execute", "query", "exec(", ".raw(", "cursor", "->exec", "do("];
+            if text.contains(' ') && queries.iter().any(|name| program.masked.contains(name)) {
+                self.statements_in(text, call);
             }
         }
     }

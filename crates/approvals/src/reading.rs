@@ -355,6 +355,43 @@ impl Judge<'_> {
         }
     }
 
+    /// Directories of keys that a container is given.
+    pub(crate) fn mounted(&mut self, program: &str, call: &Call) {
+        if !matches!(program, "docker" | "podman" | "nerdctl") || !call.has_word(&["run", "create"]) {
+            return;
+        }
+        for word in call.arguments() {
+            let text = word.text();
+            let value = text.strip_prefix("-v").filter(|value| !value.is_empty()).unwrap_or(text);
+            let value =
+                value.split_once("=").filter(|_| value.starts_with("--")).map_or(value, |(_, value)| value);
+            let source = value
+                .split(',')
+                .find_map(|part| part.strip_prefix("source=").or_else(|| part.strip_prefix("src=")))
+                .or_else(|| value.split_once(':').map(|(source, _)| source))
+                .filter(|source| source.contains('/') || source.starts_with('~'));
+            let Some(source) = source else { continue };
+            let kept = [
+                ".ssh",
+                ".aws",
+                ".gnupg",
+                ".kube",
+                ".docker",
+                ".config",
+                ".azure",
+                ".netrc",
+                ".password-store",
+            ];
+            if kept.iter().any(|name| source.trim_end_matches('/').ends_with(name)) {
+                self.report(
+                    &Report::ask("mounts-secrets", Credentials, "It hands keys of yours to a container."),
+                    call.line(),
+                );
+            }
+            self.secret_text(source, call);
+        }
+    }
+
     /// Names of keys looked for everywhere.
     fn looked_for(&mut self, call: &Call) {
         let everywhere = call.operands().any(|word| {

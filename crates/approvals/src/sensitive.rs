@@ -20,6 +20,81 @@ pub(crate) fn is_device(path: &str) -> bool {
             .any(|prefix| name.starts_with(prefix))
 }
 
+/// Programs that somebody would put another in front of.
+const EVERYDAY: &[&str] = &[
+    "ls",
+    "cat",
+    "cp",
+    "mv",
+    "rm",
+    "sudo",
+    "su",
+    "doas",
+    "git",
+    "ssh",
+    "scp",
+    "python",
+    "python3",
+    "pip",
+    "pip3",
+    "node",
+    "npm",
+    "npx",
+    "docker",
+    "kubectl",
+    "make",
+    "gcc",
+    "cc",
+    "curl",
+    "wget",
+    "bash",
+    "sh",
+    "zsh",
+    "fish",
+    "grep",
+    "sed",
+    "awk",
+    "find",
+    "vim",
+    "vi",
+    "nano",
+    "less",
+    "man",
+    "tar",
+    "env",
+    "which",
+    "ps",
+    "top",
+    "systemctl",
+    "apt",
+    "brew",
+    "cargo",
+    "rustc",
+    "go",
+    "java",
+    "claude",
+    "codex",
+    "gemini",
+    "gpg",
+    "pass",
+    "aws",
+    "gcloud",
+    "az",
+    "terraform",
+    "helm",
+    "code",
+    "op",
+    "bw",
+    "vault",
+    "yarn",
+    "pnpm",
+    "tmux",
+    "cd",
+    "echo",
+    "passwd",
+    "login",
+];
+
 /// Files that run by themselves later: shell start-up files, timers, services, hooks, keys that open the door.
 pub(crate) fn is_startup(path: &str, context: &Context) -> bool {
     let home = path.strip_prefix(&context.home).or_else(|| path.strip_prefix("/root")).or_else(|| {
@@ -86,8 +161,6 @@ pub(crate) fn is_startup(path: &str, context: &Context) -> bool {
             ".config/systemd/",
             ".config/autostart/",
             ".local/share/systemd/",
-            ".local/bin/",
-            "bin/",
             ".config/fish/",
             ".bashrc.d/",
             ".zsh/",
@@ -100,7 +173,12 @@ pub(crate) fn is_startup(path: &str, context: &Context) -> bool {
             ".config/cron",
             ".gnupg/",
         ];
+        let shadowed = rest
+            .strip_prefix(".local/bin/")
+            .or_else(|| rest.strip_prefix("bin/"))
+            .is_some_and(|name| EVERYDAY.contains(&name) || name.contains('*'));
         if files.contains(&rest)
+            || shadowed
             || directories.iter().any(|directory| rest.starts_with(directory))
             || (rest.starts_with(".ssh") && rest.len() > 4)
         {
