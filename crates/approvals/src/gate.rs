@@ -8,7 +8,7 @@ use cofferdam_audit::event;
 use crate::approver::{Approver, Notifier};
 use crate::judge::judge_calls;
 use crate::matrix::{self, Case, Step};
-use crate::{Broker, Decision, Digest, Finding, Grants, SessionContext, Subject, visible};
+use crate::{Author, Broker, Decision, Digest, Finding, Grants, SessionContext, Subject, visible};
 
 mod question;
 
@@ -182,6 +182,7 @@ impl<'a> Gate<'a> {
         }
         let case = Case {
             kind: context.kind,
+            author: context.author,
             mode: context.mode,
             backend: context.backend,
             unattended: context.unattended,
@@ -191,6 +192,9 @@ impl<'a> Gate<'a> {
             return question.approved(event::Approver::Stored, None);
         }
         match step {
+            Step::Run if question.verdict.decision == Decision::Ask && context.author == Author::Caller => {
+                question.approved(event::Approver::Caller, None)
+            }
             Step::Run => question.approved(event::Approver::Rules, None),
             Step::AskPerson => Weighed::Ask(question),
             Step::SecondOpinion => question.reviewed(),
@@ -228,6 +232,7 @@ mod tests {
             kind: SessionKind::Interactive,
             mode: Mode::Off,
             backend: Backend::Host,
+            author: Author::Agent,
             unattended: Unattended::Deny,
             place: Context::new(home.path().to_str().unwrap(), "/home/u", "u"),
         };

@@ -51,7 +51,7 @@ pub use gate::{Approved, Changed, Gate, Question, Reason, Refused, Weighed};
 pub use grants::{Grants, GrantsError};
 pub use judge::{judge, judge_bytes};
 pub use rules::{RULES, Rule};
-pub use session::{Backend, SessionContext};
+pub use session::{Author, Backend, SessionContext};
 pub use subject::{Digest, Subject};
 pub use verdict::{Category, Decision, Finding, Severity, Verdict};
 

@@ -2,22 +2,26 @@
 
 pub mod outcome;
 mod publish;
+mod record;
 pub mod supervise;
 pub mod wish;
 
 use std::io;
 use std::os::fd::AsFd;
 
+use cofferdam_approvals::Backend;
 use cofferdam_sandbox::launch::{self, Prepared, Start};
 use cofferdam_sandbox::messages::Last;
 use cofferdam_sandbox::plan::Network;
 
+use crate::admission::{self, Line, Where};
 use crate::args::run::{Network as TypedNetwork, Run, SandboxOptions};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 use crate::terminal::{self, Filtering};
 use publish::Published;
+use record::Entry;
 use supervise::Rules;
 use wish::Wished;
 
@@ -40,6 +44,14 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
     let prepared = begun.map_err(|error| outcome::no_namespaces(&error))?;
     let published = Published::listen(&args.publish)?;
     let mut wished = Wished::read(&args.sandbox, network)?;
+    let place = Where {
+        directory: &wished.request.workspace,
+        workspace: &wished.request.workspace,
+        session: "run",
+        backend: backend(network),
+    };
+    let admitted = admission::admit(Line::Words(&args.command), &args.behalf, place)?;
+    let entry = Entry::new(&admitted, wished.request.profile, network);
     let layer = if args.overlay { Some(wished.add_layer(&args.command)?) } else { None };
     let plan = wished.plan()?;
     if plan.looked.unfinished {
@@ -63,11 +75,12 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
     };
     let filtering = if args.danger_raw_terminal { Filtering::Off } else { Filtering::On };
     let rules = Rules { timeout: wished.timeout, filtering, published };
-    let ended = supervise::supervise(prepared, &plan, &start, rules);
+    let ended = supervise::supervise(prepared, &plan, &start, rules, &entry);
     if let Some(layer) = layer {
         outcome::tell_layer(layer);
     }
     let (report, end) = ended?;
+    entry.ended(end.how)?;
     if network != Network::Host {
         outcome::tell_missing(&report);
     }
@@ -78,6 +91,11 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
         outcome::write_report(path, &report, &end)?;
     }
     outcome::exit(&end, &args.command)
+}
+
+/// A command with the host's network reaches what the host reaches.
+pub fn backend(network: Network) -> Backend {
+    if network == Network::Host { Backend::Host } else { Backend::Isolated }
 }
 
 /// The network that was asked for; the dangerous one with a word about what it gives up.

@@ -15,6 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome;
 use super::publish::Published;
+use super::record::Entry;
+use crate::admission;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal::{self, Filtering, Heard, Raw, Relay, Side};
@@ -54,12 +56,14 @@ pub struct Rules {
     pub published: Published,
 }
 
-/// Builds the sandbox for the command, and stays with it until both are gone.
+/// Builds the sandbox for the command, and stays with it until both are gone. Nothing is started that the gate has not
+/// approved, and not if it has changed since.
 pub fn supervise(
     prepared: Prepared,
     plan: &Plan,
     start: &Start<'_>,
     rules: Rules,
+    entry: &Entry<'_>,
 ) -> Result<(Report, End), Failure> {
     let failed = |error: io::Error| Failure::new(Exit::NotStarted, format!("the sandbox was lost: {error}"));
     let mut taken: Vec<i32> = PASSED_ON.to_vec();
@@ -67,8 +71,10 @@ pub fn supervise(
         taken.extend(terminal::SIGNALS);
     }
     let signals = Signals::take_over(&taken).map_err(failed)?;
+    admission::still_holds(entry.approved())?;
     let built = prepared.build_for(plan, COMMAND, start);
     let (sandbox, report) = built.map_err(|problem| outcome::not_built(&problem))?;
+    entry.started(&report)?;
     let mut watch = Watch {
         sandbox: &sandbox,
         filtering: rules.filtering,
