@@ -22,7 +22,7 @@ const IN_CODE: &[&str] = &[
     "read-disk", "read-secret", "remote-code", "remote-command", "reverse-shell", "search-secrets",
     "secret-readable", "sed-runs", "send-data", "service-script", "set-user-id", "shell-socket",
     "shell-startup", "shred", "sysrq", "unknown-code", "unknown-command", "world-writable", "write-disk",
-    "write-repository", "write-system-file", "write-unknown", "written-scripts",
+    "whole-script", "write-repository", "write-system-file", "write-unknown", "written-scripts",
 ];
 
 #[cfg(test)]
