@@ -56,6 +56,11 @@ impl Door {
         Ok(Some(Handed { stream, sender: received.sender }))
     }
 
+    /// The descriptor, for a process that will serve by it.
+    pub fn into_inner(self) -> OwnedFd {
+        self.0
+    }
+
     /// Ends the waiting of [`Door::accept`].
     pub fn close(&self) {
         // It is closed already if this fails.

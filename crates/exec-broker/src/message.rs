@@ -114,6 +114,10 @@ impl Response {
 
 /// Reads a request; what is not exactly one is an error, with its id where that can be told.
 pub fn read(body: &[u8]) -> Result<Request, Response> {
+    // A list of the same values would be taken for the object.
+    if body.trim_ascii_start().first() != Some(&b'{') {
+        return Err(Response::error(None, ErrorKind::Malformed.with("this is no JSON object")));
+    }
     serde_json::from_slice(body).map_err(|error| {
         #[derive(Deserialize)]
         struct OnlyId {
@@ -137,6 +141,7 @@ mod tests {
             ("", None),
             ("{}", None),
             ("[1]", None),
+            (r#"[1, "t", {}]"#, None),
             (r#"{"id":-1,"tool":"t"}"#, None),
             (r#"{"id":1}"#, Some(1)),
             (r#"{"id":1,"tool":"t","session":"other"}"#, Some(1)),

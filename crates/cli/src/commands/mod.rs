@@ -6,6 +6,7 @@ mod completions;
 mod config;
 mod doctor;
 mod env;
+mod exec_code;
 mod hook;
 mod man;
 mod overlay;
@@ -22,6 +23,8 @@ use crate::failure::Failure;
 pub fn run(args: Args) -> Result<Exit, Failure> {
     match args.command {
         Command::Run(args) => run::run(&args),
+        Command::ExecCode(args) => exec_code::run(&args),
+        Command::FileTools => exec_code::file_tools(),
         Command::Session(args) => session::run(&args.command),
         Command::Overlay(args) => overlay::run(&args),
         Command::Doctor(args) => doctor::run(&args),

@@ -2,6 +2,7 @@
 //! rights, so whatever a path leads to is what it leads to for the script itself.
 
 mod diff;
+mod guard;
 mod patch;
 mod read;
 mod replace;
@@ -28,6 +29,12 @@ pub fn serve(door: OwnedFd) {
     // Who may call, and how often, was decided before it came here.
     let broker = Broker::new(granted, u64::MAX, Peers::Any, Box::new(Files));
     broker.serve_door(&Door::inherited(door));
+}
+
+/// The files that a diff would write or remove, for whoever has to be asked about it.
+pub fn named_in_diff(diff: &str) -> Vec<String> {
+    let files = diff::parse(diff).unwrap_or_default();
+    files.into_iter().flat_map(|file| [file.old, file.new]).flatten().collect()
 }
 
 struct Files;

@@ -2,11 +2,10 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use cofferdam_linux_sys::read_guard::{self, NotOpened};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{MOST_CONTENT, failed, whole};
+use super::{MOST_CONTENT, failed, guard, whole};
 use crate::message::{ErrorKind, ToolError};
 
 /// A file is read this far to count its lines.
@@ -22,12 +21,8 @@ pub struct ReadFile {
 }
 
 pub fn read_file(wish: &ReadFile) -> Result<Value, ToolError> {
-    let file = read_guard::open(&wish.path).map_err(|error| match error {
-        NotOpened::Refused(refusal) => ErrorKind::Denied.with(format!("{} {}", wish.path, refusal.reason())),
-        NotOpened::NoProc => ErrorKind::Failed.with("without /proc nothing can be judged"),
-        NotOpened::Failed(error) => failed("read", &wish.path, &error),
-    })?;
-    let mut lines = BufReader::with_capacity(64 << 10, file.into_file().take(LONGEST));
+    let file = guard::open(&wish.path)?;
+    let mut lines = BufReader::with_capacity(64 << 10, file.take(LONGEST));
     let first = wish.offset.unwrap_or(1).max(1);
     let last = wish.limit.map_or(usize::MAX, |limit| first.saturating_add(limit) - 1);
     let (mut content, mut number, mut shown, mut truncated) = (Vec::new(), 0, 0, false);

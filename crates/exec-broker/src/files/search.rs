@@ -154,7 +154,7 @@ impl Sink for InFile<'_> {
 mod tests {
     use super::*;
 
-    fn search(directory: &Path, more: Value) -> Result<Value, ToolError> {
+    fn search(directory: &Path, more: &Value) -> Result<Value, ToolError> {
         let mut wish = json!({"path": directory.to_str().expect("a name")});
         let all = wish.as_object_mut().expect("an object");
         all.extend(more.as_object().expect("an object").clone());
@@ -173,7 +173,7 @@ mod tests {
             std::fs::write(directory.path().join(name), text).expect("written");
         }
         let lines = |more: Value| {
-            let found = search(directory.path(), more).expect("found");
+            let found = search(directory.path(), &more).expect("found");
             found["matches"].as_array().expect("a list").len()
         };
         assert_eq!(lines(json!({"pattern": "two"})), 1);
@@ -183,11 +183,11 @@ mod tests {
         assert_eq!(lines(json!({"pattern": "*.rs", "target": "files"})), 1);
         assert_eq!(lines(json!({"pattern": ".", "limit": 2})), 2);
         assert_eq!(
-            search(directory.path(), json!({"pattern": ".", "limit": 2})).expect("found")["truncated"],
+            search(directory.path(), &json!({"pattern": ".", "limit": 2})).expect("found")["truncated"],
             true
         );
         assert_eq!(
-            search(directory.path(), json!({"pattern": "("})).expect_err("wrong").kind,
+            search(directory.path(), &json!({"pattern": "("})).expect_err("wrong").kind,
             ErrorKind::BadArguments
         );
     }

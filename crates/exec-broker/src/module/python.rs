@@ -33,7 +33,8 @@ pub fn module(tools: &[Tool]) -> String {
 fn function(tool: &Tool, indent: &str) -> String {
     let parameters = parameters(tool);
     let name = identifier(&tool.name, RESERVED);
-    let declared: Vec<String> = parameters
+    // What may be left out is given by its name: a server may add more, in any order.
+    let mut declared: Vec<String> = parameters
         .iter()
         .map(|parameter| {
             let (name, kind) = (identifier(parameter.name, RESERVED), annotation(parameter.kind));
@@ -43,6 +44,10 @@ fn function(tool: &Tool, indent: &str) -> String {
             }
         })
         .collect();
+    let required = parameters.iter().filter(|parameter| parameter.required).count();
+    if required < declared.len() {
+        declared.insert(required, "*".to_owned());
+    }
     let given: Vec<String> = parameters
         .iter()
         .map(|parameter| {
@@ -97,7 +102,7 @@ mod tests {
         };
         let text = module(&[tool]);
         assert!(
-            text.contains("def my_tool____import_os__(class_: str, b_c: Any | None = None) -> Any:"),
+            text.contains("def my_tool____import_os__(class_: str, *, b_c: Any | None = None) -> Any:"),
             "{text}"
         );
         assert!(!text.contains("\nimport os\n\\"), "{text}");
