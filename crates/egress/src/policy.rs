@@ -2,9 +2,11 @@
 
 use cofferdam_policy::document::Egress;
 use cofferdam_policy::host::{Host, HostIndex};
-use cofferdam_policy::layers::{Layered, Reach};
+use cofferdam_policy::layers::{Grant, Layered, Reach};
 use cofferdam_policy::provider::Provider;
 use cofferdam_policy::registry::InUse;
+
+use crate::stand_in::Locals;
 
 /// The compiled policy of a proxy.
 pub struct Policy {
@@ -13,6 +15,8 @@ pub struct Policy {
     providers: Vec<Provider>,
     /// Places in `providers`.
     hosts: HostIndex<Vec<usize>>,
+    /// What is answered for here and not passed on.
+    pub(crate) locals: Locals,
 }
 
 impl Policy {
@@ -23,7 +27,19 @@ impl Policy {
         for (index, provider) in providers.iter().enumerate() {
             provider.host_patterns().for_each(|pattern| hosts.entry(&pattern).push(index));
         }
-        Self { reach, egress: layered.config.egress.clone(), providers, hosts }
+        let locals = Locals::of(&providers);
+        Self { reach, egress: layered.config.egress.clone(), providers, hosts, locals }
+    }
+
+    /// A rule as the record names it: a provider, or the user's rules and those that were typed, counted from one.
+    pub(crate) fn name_of(&self, grant: Grant) -> String {
+        match grant {
+            Grant::User { rule } => format!("allow {}", rule + 1),
+            Grant::Run { rule } => match self.providers.get(rule) {
+                Some(provider) => format!("provider {}", provider.name),
+                None => format!("run {}", rule + 1 - self.providers.len()),
+            },
+        }
     }
 
     pub(crate) fn provider(&self, index: usize) -> &Provider {

@@ -18,10 +18,12 @@ use crate::credentials::Credentials;
 use crate::dial::Dialler;
 use crate::engine::Engine;
 use crate::leaf::Leaves;
+use crate::mint::Mints;
 use crate::policy::Policy;
 use crate::pool::Pool;
 use crate::resolve::Names;
 use crate::serve;
+use crate::stand_in::StandInKey;
 use crate::tokens::Tokens;
 
 /// What a proxy is made of.
@@ -72,6 +74,8 @@ impl Proxy {
             policy: ArcSwap::from_pointee(parts.policy),
             tokens: Tokens::default(),
             credentials: Credentials::new(parts.secrets),
+            mints: Mints::default(),
+            stand_in_key: StandInKey::default(),
             leaves: Leaves::new(parts.authority, provider).map_err(|_| StartError::LeafKey)?,
             names: Names::new(),
             pool: Arc::new(Pool::new(dialler)),
@@ -83,6 +87,10 @@ impl Proxy {
     /// The tokens that this proxy accepts.
     pub fn tokens(&self) -> &Tokens {
         &self.engine.tokens
+    }
+
+    pub(crate) fn stand_in_key(&self) -> &StandInKey {
+        &self.engine.stand_in_key
     }
 
     /// Puts another policy in force for every request from now on. Those under way keep theirs.
