@@ -21,7 +21,7 @@ const FRESH: u64 = 1000;
 const REMEMBERED: usize = 256;
 
 pub(crate) struct Credentials {
-    store: Arc<Store>,
+    store: ArcSwap<Store>,
     start: Instant,
     known: ArcSwap<Known>,
     /// Held while the list changes.
@@ -60,12 +60,18 @@ impl Credentials {
     pub fn new(store: Store) -> Self {
         let known = ArcSwap::from_pointee(Known::default());
         Self {
-            store: Arc::new(store),
+            store: ArcSwap::from_pointee(store),
             start: Instant::now(),
             known,
             changing: Mutex::new(()),
             keys: Mutex::default(),
         }
+    }
+
+    /// Asks another store from now on.
+    pub fn replace(&self, store: Store) {
+        self.store.store(Arc::new(store));
+        self.known.load().values.iter().for_each(|value| value.checked.store(0, Ordering::Relaxed));
     }
 
     /// What must not come back to a client.
@@ -78,11 +84,11 @@ impl Credentials {
         let now = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
         if let Some(value) = self.newest(provider)
             && now.saturating_sub(value.checked.load(Ordering::Relaxed)) < FRESH
-            && !self.store.is_outdated(provider)
+            && !self.store.load().is_outdated(provider)
         {
             return Ok(value.secret.clone());
         }
-        let (store, name) = (self.store.clone(), provider.to_owned());
+        let (store, name) = (self.store.load_full(), provider.to_owned());
         let answer = tokio::task::spawn_blocking(move || store.get(&name)).await;
         match answer {
             Ok(Some(Ok(secret))) => Ok(self.learn(provider, secret, now)),
@@ -115,7 +121,7 @@ impl Credentials {
 
     /// An upstream did not accept this value.
     pub fn rejected(&self, provider: &str, secret: &Arc<Secret>) {
-        self.store.invalidate(provider, secret);
+        self.store.load().invalidate(provider, secret);
         if let Some(value) = self.newest(provider) {
             value.checked.store(0, Ordering::Relaxed);
         }

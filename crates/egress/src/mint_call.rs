@@ -45,9 +45,8 @@ pub(crate) async fn send(
     };
     inbound.engine.record(&inbound.client, event)?;
     let progress = Arc::new(Progress::default());
-    let recorder = inbound.engine.recorder.clone();
-    let mut exchange =
-        Exchange::begin(recorder, inbound.client.session.clone(), host, provider, progress.clone());
+    let whose = (inbound.engine.clone(), inbound.client.clone());
+    let mut exchange = Exchange::begin(whose, host, provider, progress.clone());
     let answered = timeout(TIMEOUT, exchanged(inbound, &minting, request, (&mut exchange, progress)));
     match answered.await.unwrap_or(Err(EgressReason::UpstreamTimeout)) {
         Ok(answer) => {

@@ -71,7 +71,8 @@ impl Default for Table {
 
 struct Entry {
     client: ClientId,
-    provider: Box<str>,
+    /// One variable may hold the credential of several.
+    providers: Vec<Box<str>>,
     life: Life,
     revoked: bool,
 }
@@ -92,7 +93,7 @@ impl Tokens {
     /// Makes a token for one client and one provider.
     pub fn mint(&self, client: ClientId, provider: &Provider, life: Life) -> Result<Token, NoRandomness> {
         let token = random(&provider.token)?;
-        let entry = Entry { client, provider: (*provider.name).into(), life, revoked: false };
+        let entry = Entry { client, providers: vec![(*provider.name).into()], life, revoked: false };
         let mut table = self.write();
         if !table.forms.contains(&provider.token) {
             table.forms.push(provider.token.clone());
@@ -100,6 +101,15 @@ impl Tokens {
         }
         table.entries.insert(digest(token.as_bytes()), entry);
         Ok(Token(token))
+    }
+
+    /// Lets a token stand for the credential of another provider as well: of one whose clients look for it in the same
+    /// variable.
+    pub(crate) fn share(&self, token: &Token, provider: &Provider) {
+        let mut table = self.write();
+        if let Some(entry) = table.entries.get_mut(&digest(token.0.as_bytes())) {
+            entry.providers.push((*provider.name).into());
+        }
     }
 
     /// The secret half of a token that has two, as an AWS key does.
@@ -156,7 +166,7 @@ impl Tokens {
         let Some(entry) = table.entries.get(&digest(token)) else { return Worth::Unknown };
         match entry.life {
             _ if entry.client != client => Worth::OtherClient,
-            _ if *entry.provider != *provider => Worth::OtherProvider,
+            _ if !entry.providers.iter().any(|its| **its == *provider) => Worth::OtherProvider,
             _ if entry.revoked => Worth::Revoked,
             Life::Until(end) if end <= now => Worth::Expired,
             _ => Worth::Good,

@@ -44,7 +44,7 @@ pub(crate) enum Asked {
 
 /// Answers a request that is for us. Almost no policy has anything of the kind, and its requests are not looked at.
 pub(crate) async fn answer(inbound: &Inbound, parts: &Parts, body: Incoming) -> Asked {
-    let policy = inbound.engine.policy();
+    let policy = inbound.client.policy.now();
     if policy.locals.is_empty() || inbound.verdict.violation().is_some() {
         return Asked::Others(body);
     }

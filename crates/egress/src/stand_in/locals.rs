@@ -51,6 +51,11 @@ impl Locals {
         self.0.iter().any(|local| local.host == *host && local.port == port)
     }
 
+    /// Whether something of this host is answered for here, so that its name must mean something inside.
+    pub fn know(&self, host: &Host) -> bool {
+        self.0.iter().any(|local| local.host == *host)
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
