@@ -13,13 +13,14 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
+use cofferdam_control::place::Listener;
 use cofferdam_linux_sys::exec::Image;
 use cofferdam_linux_sys::signals::Signals;
 use cofferdam_sandbox::channel::{self, Channel};
 use cofferdam_sandbox::launch;
 use cofferdam_sandbox::plan::Network;
 
-use super::place::{Listener, Sessions};
+use super::place::Sessions;
 use super::protocol::{Born, Setup};
 use crate::exit::Exit;
 use crate::failure::Failure;
