@@ -40,10 +40,13 @@ pub enum ShimCommand {
 /// behind it. A container that is called as root then runs the tool as the user; anybody else's call passes straight
 /// through. In a Dockerfile, use --root / in a RUN line.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    override_usage = "cofferdam docker shim install --root DIR --tool NAME --user USER --target PATH [OPTIONS]",
+    after_help = "\
 Examples:
   cofferdam docker shim install --root ./rootfs --tool hermes --user hermes --target /opt/hermes/bin/hermes
-  cofferdam docker shim install --root / --tool psql --user app --target /usr/bin/psql --opt-out APP_KEEP_ROOT")]
+  cofferdam docker shim install --root / --tool psql --user app --target /usr/bin/psql --opt-out APP_KEEP_ROOT"
+)]
 pub struct ShimInstallArgs {
     /// The root of the image's tree
     #[arg(long, value_name = "DIR")]

@@ -1,8 +1,10 @@
 //! Docker and Podman, each with everything it has in a directory of the test's.
 
 use std::ffi::OsStr;
+use std::os::unix::fs::chown;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
@@ -15,7 +17,12 @@ use crate::{OnTerminal, Outcome};
 pub enum Kind {
     Docker,
     Podman,
+    /// As somebody who is nobody else than himself: root inside is that user outside, and there are no others.
+    RootlessPodman,
 }
+
+/// `nobody`, who exists wherever users are mapped at all.
+const NOBODY: u32 = 65534;
 
 /// An engine that nobody else uses.
 #[derive(Debug)]
@@ -37,6 +44,9 @@ impl Engine {
         // A short path: a socket's name has room for a hundred bytes.
         let directory = tempfile::Builder::new().prefix("cd-").tempdir_in("/var/tmp").expect("a directory");
         let mut engine = Self { kind, directory, daemon: None };
+        if kind == Kind::RootlessPodman {
+            chown(engine.directory.path(), Some(NOBODY), Some(NOBODY)).expect("a directory of nobody's");
+        }
         if kind == Kind::Docker {
             engine.daemon = Some(engine.start_daemon());
             let answers =
@@ -73,29 +83,37 @@ impl Engine {
 
     /// The words that come before an engine's own command, in a shell's order: program first.
     pub fn words(&self) -> Vec<String> {
-        let place = |name: &str| self.place(name).display().to_string();
         match self.kind {
             Kind::Docker => vec!["docker".into(), "--host".into(), self.socket()],
-            Kind::Podman => [
-                "podman",
-                "--root",
-                &place("data"),
-                "--runroot",
-                &place("exec"),
-                "--tmpdir",
-                &place("tmp"),
-                "--storage-driver",
-                "vfs",
-                "--runtime",
-                "runc",
-                "--cgroup-manager",
-                "cgroupfs",
-                "--events-backend",
-                "file",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
+            Kind::RootlessPodman => {
+                let words = ["setpriv", "--reuid", "nobody", "--regid", "65534", "--clear-groups"];
+                words.into_iter().map(str::to_owned).chain(self.podman_words()).collect()
+            }
+            Kind::Podman => self.podman_words(),
         }
+    }
+
+    fn podman_words(&self) -> Vec<String> {
+        let place = |name: &str| self.place(name).display().to_string();
+        [
+            "podman",
+            "--root",
+            &place("data"),
+            "--runroot",
+            &place("exec"),
+            "--tmpdir",
+            &place("tmp"),
+            "--storage-driver",
+            "vfs",
+            "--runtime",
+            "runc",
+            "--cgroup-manager",
+            "cgroupfs",
+            "--events-backend",
+            "file",
+        ]
+        .map(str::to_owned)
+        .to_vec()
     }
 
     #[expect(clippy::disallowed_methods, reason = "the tests' way to call an engine")]
@@ -106,7 +124,10 @@ impl Engine {
             .args(&words[1..])
             .env_clear()
             .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
-        command.env("HOME", self.directory.path()).current_dir(self.directory.path());
+        command
+            .env("HOME", self.directory.path())
+            .env("XDG_RUNTIME_DIR", self.directory.path())
+            .current_dir(self.directory.path());
         command
     }
 
@@ -121,8 +142,11 @@ impl Engine {
     #[expect(clippy::disallowed_methods, reason = "the tests' way to start a program of the machine")]
     pub fn import(&self, tree: &ImageTree, name: &str, changes: &[&str]) {
         let archive = self.place("image.tar");
-        let packed =
-            Command::new("tar").arg("-C").arg(tree.path()).arg("-cf").arg(&archive).arg(".").status();
+        let mut tar = Command::new("tar");
+        if self.kind == Kind::RootlessPodman {
+            tar.args(["--owner=0", "--group=0"]);
+        }
+        let packed = tar.arg("-C").arg(tree.path()).arg("-cf").arg(&archive).arg(".").status();
         assert!(packed.expect("tar runs").success(), "a tree is packed");
         let changes = changes.iter().flat_map(|change| ["--change", change]);
         let words = ["import"].into_iter().chain(changes).map(OsStr::new);
@@ -133,7 +157,7 @@ impl Engine {
     pub fn usual_options(&self) -> &'static [&'static str] {
         match self.kind {
             Kind::Docker => &["--network", "none"],
-            Kind::Podman => {
+            Kind::Podman | Kind::RootlessPodman => {
                 &["--network", "none", "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"]
             }
         }
@@ -153,10 +177,23 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        let Some(daemon) = &mut self.daemon else { return };
-        let pid = Pid::from_child(daemon);
-        let _ = kill_process(pid, Signal::TERM);
-        let _ = daemon.wait();
+        if let Some(daemon) = &mut self.daemon {
+            let _ = kill_process(Pid::from_child(daemon), Signal::TERM);
+            let _ = daemon.wait();
+        }
+        // Rootless podman leaves a process behind that keeps its namespace.
+        let pause = std::fs::read_to_string(self.place("tmp/pause.pid")).ok();
+        if let Some(pid) = pause.and_then(|text| Pid::from_raw(text.trim().parse().ok()?)) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        // What ends last (a container's own cleaning up) may still write while the directory is removed.
+        for _ in 0..50 {
+            let _ = std::fs::remove_dir_all(self.directory.path());
+            std::thread::sleep(Duration::from_millis(20));
+            if !self.directory.path().exists() {
+                break;
+            }
+        }
     }
 }
 
