@@ -128,7 +128,7 @@ fn req_p05_the_shim_is_never_its_own_target() {
     }
     in_podman(&tree, &[], |container| {
         let refused = |options: &[&str], tool: &str| {
-            assert_refused(container.exec(options, &[tool]), "is the shim itself")
+            assert_refused(container.exec(options, &[tool]), "is the shim itself");
         };
         for tool in ["itself", "linked", "copy", "dotted"] {
             refused(&[], tool);
