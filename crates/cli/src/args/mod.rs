@@ -4,6 +4,7 @@ pub mod approvals;
 pub mod audit;
 mod completions;
 mod config;
+pub mod docker;
 pub mod doctor;
 mod env;
 pub mod exec_code;
@@ -60,6 +61,7 @@ pub enum Command {
     Session(session::SessionArgs),
     Overlay(overlay::OverlayArgs),
     Doctor(doctor::DoctorArgs),
+    Docker(docker::DockerArgs),
     /// The gate: what a command would do, and whether somebody has to be asked
     Approvals(approvals::Approvals),
     Hook(hook::HookArgs),

@@ -49,7 +49,7 @@ pub fn run(args: &ExecCode) -> Result<Exit, Failure> {
     }
     // Nothing has been started before this line, and nothing secret read.
     let prepared =
-        cofferdam_sandbox::launch::prepare(network).map_err(|error| run_outcome::no_namespaces(&error))?;
+        cofferdam_sandbox::launch::prepare().map_err(|error| run_outcome::no_namespaces(&error))?;
     let limits =
         Limits { time: wished.timeout.unwrap_or(USUAL_TIME), calls: args.max_calls, ..Limits::default() };
     let job =
