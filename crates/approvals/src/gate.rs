@@ -184,7 +184,7 @@ impl<'a> Gate<'a> {
         'a: 'g,
     {
         let context = &question.context;
-        if question.verdict.decision == Decision::Deny {
+        if question.beyond_approval() {
             return question.refused(Reason::Floor, event::Approver::Rules, None);
         }
         if prohibited {
@@ -197,12 +197,14 @@ impl<'a> Gate<'a> {
             backend: context.backend,
             unattended: context.unattended,
         };
-        let step = matrix::step(case, question.verdict.decision);
+        // What is left of a Deny here is the caller's own policy in the caller's own words.
+        let decision = question.verdict.decision.min(Decision::Ask);
+        let step = matrix::step(case, decision);
         if step != Step::Run && question.approved_before() {
             return question.approved(event::Approver::Stored, None);
         }
         match step {
-            Step::Run if question.verdict.decision == Decision::Ask && context.author == Author::Caller => {
+            Step::Run if decision == Decision::Ask && context.author == Author::Caller => {
                 question.approved(event::Approver::Caller, None)
             }
             Step::Run => question.approved(event::Approver::Rules, None),

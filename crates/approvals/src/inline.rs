@@ -71,6 +71,50 @@ impl Judge<'_> {
             "`",
             "qx",
         ];
+        let dumps = [
+            "print(os.environ)",
+            "log(process.env)",
+            "stringify(process.env)",
+            "ENV.to_h",
+            "Deno.env.toObject",
+            "os.environ.items",
+            "dict(os.environ",
+            "ENV.each",
+        ];
+        if dumps.iter().any(|name| program.masked.contains(name)) {
+            self.report(
+                &Report::ask(
+                    "dump-environment",
+                    Category::Credentials,
+                    "It shows the whole environment, secrets included.",
+                ),
+                call.line(),
+            );
+        }
+        let fetches = [
+            "urlretrieve",
+            "urlopen",
+            "requests.get",
+            "https.get",
+            "http.get",
+            "fetch(",
+            "Net::HTTP",
+            "URI.open",
+            "LWP::",
+        ];
+        let starts = ["system(", "popen(", "subprocess.", "execSync", "spawn", "exec("];
+        if fetches.iter().any(|name| program.masked.contains(name))
+            && starts.iter().any(|name| program.masked.contains(name))
+        {
+            self.report(
+                &Report::ask(
+                    "remote-code",
+                    Category::RemoteCode,
+                    "It fetches something and starts a program.",
+                ),
+                call.line(),
+            );
+        }
         if sends.iter().any(|name| text.contains(name))
             && reads.iter().any(|name| mentions(&program.masked, name))
             && !text.contains("localhost")
@@ -183,6 +227,14 @@ impl Judge<'_> {
                 };
                 if let Some(path) = path {
                     self.written(&Word::known(path), call);
+                } else {
+                    // The home put in front of a name: which file that is can be told all the same.
+                    for &(start, end, _) in &program.strings {
+                        let name = program.code[start..end].trim_matches(['"', '\'', '`']);
+                        if name.starts_with("/.") {
+                            self.written(&Word::known(format!("{}{name}", self.context.home)), call);
+                        }
+                    }
                 }
             }
             Effect::Code => match arguments.first() {

@@ -295,7 +295,8 @@ impl Judge<'_> {
         let inverted = matches!(program, "cp" | "mv" | "install" | "ln") && operands.len() == 2;
         // Certificates are public; keys in files of the same kind are not, and only these commands show them.
         let certificate = program == "openssl"
-            && !call.has_word(&["enc", "base64", "rsa", "ec", "pkey", "pkcs8", "pkcs12"]);
+            && (call.has_word(&["-pubout", "-pubin", "-modulus"])
+                || !call.has_word(&["enc", "base64", "rsa", "ec", "pkey", "pkcs8", "pkcs12"]));
         // A key that is made here is written, not read.
         let made: Vec<&Word> =
             ["-keyout", "-out", "--out"].iter().filter_map(|option| call.value(&[option])).collect();

@@ -349,66 +349,77 @@ pub(crate) fn is_secret(path: &str) -> bool {
     exact.contains(&name)
         || (lower.starts_with(".env.") || lower.ends_with(".env") && lower.len() > 4 && path.contains('/'))
         || suffix.iter().any(|suffix| lower.ends_with(suffix))
-        || [
-            "/.aws/credentials",
-            "/.aws/*",
-            "/.aws/cli/cache",
-            "/.aws/sso",
-            "/.config/gcloud/",
-            "/.azure/",
-            "/.kube/config",
-            "/.docker/config.json",
-            "/.gnupg/",
-            "/.password-store/",
-            "/.config/gh/hosts.yml",
-            "/.cargo/credentials",
-            "/.gem/credentials",
-            "/.m2/settings.xml",
-            "/.config/rclone",
-            "/.vault-token",
-            "/etc/shadow",
-            "/etc/gshadow",
-            "/etc/sudoers",
-            "/etc/ssl/private",
-            "/etc/ssh/ssh_host",
-            "/.mozilla/firefox",
-            "/.config/google-chrome",
-            "/.config/chromium",
-            "/.local/share/keyrings",
-            "/.config/op/",
-            "/var/run/secrets",
-            "/run/secrets",
-            "/Library/Keychains",
-            "/.claude/.credentials",
-            "/.codex/auth.json",
-            "/.terraform.d/credentials",
-            "/.ssh/id",
-            "/.config/hub",
-            "/.netrc",
-            "/var/lib/kubelet",
-            "/etc/kubernetes/admin.conf",
-            "/etc/kubernetes/pki",
-            "/.config/Bitwarden",
-            "/.bitcoin",
-            "/.ethereum",
-            "/.electrum",
-            "/.config/solana",
-            "/.config/filezilla",
-            "/.thunderbird",
-            "/.local/share/TelegramDesktop",
-            "/.config/Slack",
-            "/.config/discord",
-        ]
-        .iter()
-        .any(|part| path.contains(part))
+        || may_be_kept(path)
+            && [
+                "/.aws/credentials",
+                "/.aws/*",
+                "/.aws/cli/cache",
+                "/.aws/sso",
+                "/.config/gcloud/",
+                "/.azure/",
+                "/.kube/config",
+                "/.docker/config.json",
+                "/.gnupg/",
+                "/.password-store/",
+                "/.config/gh/hosts.yml",
+                "/.cargo/credentials",
+                "/.gem/credentials",
+                "/.m2/settings.xml",
+                "/.config/rclone",
+                "/.vault-token",
+                "/etc/shadow",
+                "/etc/gshadow",
+                "/etc/sudoers",
+                "/etc/ssl/private",
+                "/etc/ssh/ssh_host",
+                "/.mozilla/firefox",
+                "/.config/google-chrome",
+                "/.config/chromium",
+                "/.local/share/keyrings",
+                "/.config/op/",
+                "/var/run/secrets",
+                "/run/secrets",
+                "/Library/Keychains",
+                "/.claude/.credentials",
+                "/.codex/auth.json",
+                "/.terraform.d/credentials",
+                "/.ssh/id",
+                "/.config/hub",
+                "/.netrc",
+                "/var/lib/kubelet",
+                "/etc/kubernetes/admin.conf",
+                "/etc/kubernetes/pki",
+                "/.config/Bitwarden",
+                "/.bitcoin",
+                "/.ethereum",
+                "/.electrum",
+                "/.config/solana",
+                "/.config/filezilla",
+                "/.thunderbird",
+                "/.local/share/TelegramDesktop",
+                "/.config/Slack",
+                "/.config/discord",
+            ]
+            .iter()
+            .any(|part| path.contains(part))
         || (path.starts_with("/proc/")
             && (name == "environ" || name == "mem" || name == "cmdline" && path.contains('*')))
         || path == "/proc/kcore"
         || path == "/dev/mem"
 }
 
+/// Where keys are kept: in hidden directories and in those of the system. Most paths are neither, and need not be
+/// compared with every name on the list.
+fn may_be_kept(path: &str) -> bool {
+    path.contains("/.")
+        || ["/etc/", "/var/", "/run/", "/Library/", "/Users/"].iter().any(|top| path.contains(top))
+}
+
 /// Cofferdam's own policy, record and socket.
 pub(crate) fn is_own_policy(path: &str) -> bool {
+    if !path.contains("cofferdam") && !path.ends_with("/approvals.toml") {
+        return false;
+    }
     path.contains("/.config/cofferdam")
         || path.contains("/.local/state/cofferdam")
         || path.contains("/cofferdam/approvals.toml")
@@ -455,7 +466,7 @@ pub(crate) fn is_agent_policy(path: &str) -> bool {
         "/.github/copilot-instructions",
         "/etc/claude-code",
     ];
-    directory.iter().any(|part| path.contains(part))
+    (path.contains("/.") || path.starts_with("/etc/")) && directory.iter().any(|part| path.contains(part))
         || matches!(
             name,
             "CLAUDE.md"

@@ -96,6 +96,11 @@ fn req_a04_a05_whoever_typed_it_is_not_asked_and_the_floor_holds_for_them_too() 
     let home = place("");
     run(&home, &["run", "--", "sh", "-c", "touch ran; sudo true"]);
     assert!(ran(&home), "the caller's own words");
+    let policy = home.path().join("cofferdam/config.toml");
+    let policy = policy.to_str().expect("a path");
+    assert_eq!(run(&home, &["run", "--", "cat", policy]).status(), 1, "theirs to name, and not there inside");
+    let agents = ["run", "--session-kind", "headless", "--", "tee", policy];
+    assert_eq!(run(&home, &agents).status(), REFUSED, "not an agent's");
     for floor in [&["rm", "-rf", "/"][..], &["sh", "-c", "touch ran; rm -rf ~"], &["mkfs.ext4", "/dev/sda1"]]
     {
         let outcome = call(&home, &["run", "--"]).args(floor).run();
