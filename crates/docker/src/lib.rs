@@ -2,6 +2,8 @@
 
 pub mod heal;
 pub mod options;
+pub mod plan;
+pub mod posture;
 pub mod programs;
 pub mod shim_install;
 mod tree;

@@ -68,7 +68,8 @@ pub fn parse(engine: EngineKind, words: &[String]) -> Result<Typed, Misread> {
 type Words<'a> = std::slice::Iter<'a, String>;
 
 fn split(options: Vec<Given>, image: Option<&String>, rest: Words<'_>) -> Result<Typed, Misread> {
-    let image = image.filter(|image| !image.is_empty() && !image.starts_with('-')).ok_or(Misread::NoImage)?.clone();
+    let image =
+        image.filter(|image| !image.is_empty() && !image.starts_with('-')).ok_or(Misread::NoImage)?.clone();
     Ok(Typed { options, image, command: rest.cloned().collect() })
 }
 

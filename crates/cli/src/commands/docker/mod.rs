@@ -1,6 +1,13 @@
 //! `docker`.
 
+mod door;
+mod engine;
+mod keeper;
+mod objections;
 mod shim;
+mod start;
+mod variables;
+mod way_out;
 
 use crate::args::docker::{DockerArgs, DockerCommand};
 use crate::exit::Exit;
@@ -8,6 +15,8 @@ use crate::failure::Failure;
 
 pub fn run(args: &DockerArgs) -> Result<Exit, Failure> {
     match &args.command {
+        DockerCommand::Run(args) => start::run(args),
+        DockerCommand::Args(args) => start::print(args),
         DockerCommand::Shim { command } => shim::run(command),
     }
 }
