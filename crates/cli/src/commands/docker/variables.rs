@@ -24,10 +24,9 @@ pub fn of_container(judged: &Judged, image: &Image, opened: &Opened) -> Result<S
         Ok::<(), Failure>(())
     };
     for Variable { name, value } in &judged.variables {
-        match value.clone().map(OsString::from).or_else(|| std::env::var_os(name)) {
-            Some(value) => add(name, &value)?,
-            // As with the engines: a variable that the caller does not have is not there.
-            None => {}
+        // As with the engines: a variable that the caller does not have is not there.
+        if let Some(value) = value.clone().map(OsString::from).or_else(|| std::env::var_os(name)) {
+            add(name, &value)?;
         }
     }
     for (name, token) in &opened.tokens {
