@@ -41,7 +41,7 @@ impl PrivateError {
         Self { path: path.into(), problem }
     }
 
-    pub(super) fn system(
+    pub fn system(
         path: impl Into<PathBuf>,
         doing: &'static str,
         source: impl Into<io::Error>,
