@@ -5,16 +5,18 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use cofferdam_audit::event::{EgressReason, EgressResponse, ResponsePlace, SecretRedacted};
-use cofferdam_audit::{Event, HostName, Label, Recorder};
+use cofferdam_audit::{Event, HostName, Label};
 
+use crate::client::Client;
+use crate::engine::Engine;
 use crate::outgoing::Progress;
 use crate::pool::Lease;
 
 /// Writes how the request ended when it is dropped, whichever way that comes about, and gives the connection back
 /// if it can be used again.
 pub(crate) struct Exchange {
-    recorder: Arc<Recorder>,
-    session: Option<Label>,
+    engine: Arc<Engine>,
+    client: Arc<Client>,
     host: HostName,
     provider: Option<Label>,
     started: Instant,
@@ -35,16 +37,15 @@ enum End {
 
 impl Exchange {
     pub fn begin(
-        recorder: Arc<Recorder>,
-        session: Option<Label>,
+        (engine, client): (Arc<Engine>, Arc<Client>),
         host: HostName,
         provider: Option<Label>,
         progress: Arc<Progress>,
     ) -> Self {
         let (started, status, end) = (Instant::now(), None, End::Open);
         Self {
-            recorder,
-            session,
+            engine,
+            client,
             host,
             provider,
             started,
@@ -89,7 +90,7 @@ impl Exchange {
 
     fn record(&self, event: impl Into<Event>) {
         // The request itself is on record; that its end is not can only be counted, which the recorder does.
-        let _ = self.recorder.record(self.session.as_ref(), &event.into());
+        let _ = self.engine.record(&self.client, event);
     }
 }
 

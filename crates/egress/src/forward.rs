@@ -45,8 +45,7 @@ async fn forward(
 
     let progress = Arc::new(Progress::default());
     let mut exchange = Exchange::begin(
-        inbound.engine.recorder.clone(),
-        inbound.client.session.clone(),
+        (inbound.engine.clone(), inbound.client.clone()),
         target,
         authorized.provider().map(|provider| Label::new(&*provider.name)),
         progress.clone(),
@@ -120,7 +119,7 @@ async fn judge_target(
     if parts.method == http::Method::CONNECT {
         return Err(EgressReason::UpgradeRefused);
     }
-    let admitted = admit(&engine.policy(), target, parts)?;
+    let admitted = admit(&inbound.client.policy.now(), target, parts)?;
     let body = RequestBody::take(&admitted, parts, body)
         .await
         .map_err(|reason| inbound.verdict.violation().map_or(reason, Violation::reason))?;

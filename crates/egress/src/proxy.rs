@@ -6,7 +6,6 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use cofferdam_audit::Recorder;
 use cofferdam_secrets::Store;
 use rustls::crypto::aws_lc_rs;
@@ -18,15 +17,14 @@ use crate::credentials::Credentials;
 use crate::dial::Dialler;
 use crate::engine::Engine;
 use crate::leaf::Leaves;
-use crate::policy::Policy;
 use crate::pool::Pool;
 use crate::resolve::Names;
 use crate::serve;
 use crate::tokens::Tokens;
+use tokio::task::JoinSet;
 
 /// What a proxy is made of.
 pub struct Parts {
-    pub policy: Policy,
     pub authority: Arc<Authority>,
     pub secrets: Store,
     pub recorder: Arc<Recorder>,
@@ -69,7 +67,6 @@ impl Proxy {
         let dialler = Dialler::new(provider.clone(), parts.upstream_authorities)
             .map_err(StartError::UpstreamAuthority)?;
         let engine = Engine {
-            policy: ArcSwap::from_pointee(parts.policy),
             tokens: Tokens::default(),
             credentials: Credentials::new(parts.secrets),
             leaves: Leaves::new(parts.authority, provider).map_err(|_| StartError::LeafKey)?,
@@ -85,21 +82,27 @@ impl Proxy {
         &self.engine.tokens
     }
 
-    /// Puts another policy in force for every request from now on. Those under way keep theirs.
-    pub fn replace_policy(&self, policy: Policy) {
-        self.engine.policy.store(Arc::new(policy));
+    /// Takes credentials from elsewhere from now on. What was read before is still looked for in answers.
+    pub fn replace_secrets(&self, secrets: Store) {
+        self.engine.credentials.replace(secrets);
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
     }
 
     /// Accepts connections for ever; the listener they arrive on is who they are. It may be a descriptor that was
-    /// handed over from elsewhere. Ends with the future.
+    /// handed over from elsewhere. All connections end with the future.
     pub async fn serve(&self, listener: TcpListener, client: Client) -> io::Result<()> {
         listener.set_nonblocking(true)?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
         let client = Arc::new(client);
+        let mut connections = JoinSet::new();
         loop {
             match listener.accept().await {
                 Ok((stream, _)) => {
-                    tokio::spawn(serve::connection(self.engine.clone(), client.clone(), stream));
+                    while connections.try_join_next().is_some() {}
+                    connections.spawn(serve::connection(self.engine.clone(), client.clone(), stream));
                 }
                 // Out of descriptors, or a client that left before it was accepted: neither ends the service.
                 Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,

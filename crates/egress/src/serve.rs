@@ -59,6 +59,7 @@ pub(crate) async fn connection(engine: Arc<Engine>, client: Arc<Client>, stream:
 }
 
 async fn serve(engine: Arc<Engine>, client: Arc<Client>, mut stream: TcpStream) -> io::Result<()> {
+    let dialled = client.dialled(&stream);
     let first = opening(first_bytes(&mut stream)).await?;
     match first.as_slice() {
         [] => Ok(()),
@@ -67,13 +68,16 @@ async fn serve(engine: Arc<Engine>, client: Arc<Client>, mut stream: TcpStream) 
                 Door::Proxy => Protocol::Https.default_port(),
                 Door::Transparent { port } => port,
             };
-            handshake(engine, client, Prefixed::new(stream, first), Named::InHandshake { port }).await
+            handshake(engine, client, Prefixed::new(stream, first), Named::InHandshake { dialled, port })
+                .await
         }
         start if start.starts_with(CONNECT) => connect(engine, client, stream, first).await,
         _ => {
             let arrival = match client.door {
                 Door::Proxy => Arrival::Proxy,
-                Door::Transparent { port } => Arrival::Transparent { port },
+                Door::Transparent { port } => {
+                    Arrival::Transparent { port, dialled: dialled.filter(|host| host.name().is_some()) }
+                }
             };
             requests(Inbound::new(engine, client, arrival), stream, first).await
         }
@@ -160,7 +164,7 @@ fn agrees(target: &Target, host: &[u8]) -> bool {
 fn open_tunnel(engine: &Engine, client: &Client, target: Target) -> Result<Tunnel, EgressReason> {
     let host = HostName::new(target.host().to_string());
     let port = target.port();
-    let judged = authorize::tunnel(&engine.policy(), target);
+    let judged = authorize::tunnel(&client.policy.now(), target);
     let outcome = match &judged {
         Ok(_) => Outcome::Allowed,
         Err(reason) => Outcome::Refused { reason: *reason },
@@ -177,8 +181,9 @@ async fn refuse(stream: &mut (impl AsyncWrite + Unpin), reason: EgressReason) ->
 /// Who named the target of a handshake.
 enum Named {
     ByTunnel(Tunnel),
-    /// Only the handshake itself.
+    /// Only the handshake itself, and what was dialled.
     InHandshake {
+        dialled: Option<Host>,
         port: u16,
     },
 }
@@ -220,10 +225,17 @@ fn agreed_tunnel(
             tunnel.target().confirmed_by(server_name).map_err(TargetError::reason)?;
             Ok(tunnel)
         }
-        Named::InHandshake { port } => {
-            let name = server_name.ok_or(EgressReason::TargetMalformed)?;
-            let target = Target::of_server_name(name, port).map_err(TargetError::reason)?;
-            open_tunnel(engine, client, target)
+        Named::InHandshake { dialled, port } => {
+            let named = server_name.map(str::to_owned).or_else(|| dialled.as_ref().map(Host::to_string));
+            match Target::of_handshake(server_name, dialled, port).map_err(TargetError::reason) {
+                Ok(target) => open_tunnel(engine, client, target),
+                Err(reason) => {
+                    let (outcome, host) =
+                        (Outcome::Refused { reason }, HostName::new(named.unwrap_or_default()));
+                    engine.record(client, EgressTunnel { outcome, host, port, rule: None })?;
+                    Err(reason)
+                }
+            }
         }
     }
 }
