@@ -22,7 +22,7 @@ use crate::client::{Client, ClientId, Door, Watcher};
 use crate::dns::{GivenAddresses, Resolver};
 use crate::policy::{LivePolicy, Policy};
 use crate::proxy::Proxy;
-use crate::tokens::{Life, Token};
+use crate::tokens::{KeptToken, Life, Token};
 
 /// What all clients begin with.
 #[derive(Debug, Clone)]
@@ -112,7 +112,7 @@ struct Inner {
 struct Served {
     client: Client,
     given: Arc<GivenAddresses>,
-    providers: Vec<String>,
+    providers: Wanted,
     project: Option<Project>,
     allow: Vec<AllowRule>,
     tasks: Vec<AbortHandle>,
@@ -129,6 +129,45 @@ impl Service {
 
     /// Takes a client in and makes its tokens.
     pub fn open(&self, opening: Opening) -> Result<Opened, OpenError> {
+        let (id, used) = self.admit(opening)?;
+        match self.mint(id, &used) {
+            Ok(tokens) => Ok(Opened { id, providers: names(&used), tokens }),
+            Err(error) => {
+                self.close(id);
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes a client in that was here before, with the tokens that it has. Providers that are gone by now are left
+    /// out, and their tokens are worth nothing any more.
+    pub fn restore(&self, mut opening: Opening, tokens: &[KeptToken]) -> Result<ClientId, OpenError> {
+        if let Wanted::Named(names) = &mut opening.providers {
+            let inner = self.inner();
+            names.retain(|name| inner.base.providers.iter().any(|covered| covered.provider.name == *name));
+        }
+        let (id, _) = self.admit(opening)?;
+        self.replace_tokens(id, tokens);
+        Ok(id)
+    }
+
+    /// Lets a client use these tokens and no others.
+    pub fn replace_tokens(&self, id: ClientId, tokens: &[KeptToken]) {
+        let inner = self.inner();
+        let known = tokens.iter().filter_map(|kept| {
+            let covered =
+                inner.base.providers.iter().find(|covered| covered.provider.name == kept.provider)?;
+            Some((&covered.provider, kept.clone()))
+        });
+        self.proxy.tokens().replace(id, &known.collect::<Vec<_>>());
+    }
+
+    /// The tokens of a client, as far as they can be known again.
+    pub fn kept_tokens(&self, id: ClientId) -> Vec<KeptToken> {
+        self.proxy.tokens().kept(id)
+    }
+
+    fn admit(&self, opening: Opening) -> Result<(ClientId, Vec<Covered>), OpenError> {
         let Opening { session, providers, project, allow, watcher } = opening;
         let mut inner = self.inner();
         let used = used(&inner.base, &providers)?;
@@ -140,11 +179,9 @@ impl Service {
             watcher,
             ..Client::new(Arc::new(LivePolicy::new(policy)))
         };
-        let (id, tokens) = (client.id, self.mint(client.id, &used)?);
-        let providers: Vec<_> = used.iter().map(|covered| covered.provider.name.to_string()).collect();
-        let opened = Opened { id, providers: providers.clone(), tokens };
+        let id = client.id;
         inner.clients.insert(id, Served { client, given, providers, project, allow, tasks: Vec::new() });
-        Ok(opened)
+        Ok((id, used))
     }
 
     fn mint(&self, id: ClientId, used: &[Covered]) -> Result<Vec<(String, Token)>, OpenError> {
@@ -200,22 +237,26 @@ impl Service {
         served.into_iter().flat_map(|served| served.tasks).for_each(|task| task.abort());
     }
 
+    /// The providers that clients can use.
+    pub fn providers(&self) -> Vec<String> {
+        names(&self.inner().base.providers)
+    }
+
     /// How many clients there are.
     pub fn clients(&self) -> usize {
         self.inner().clients.len()
     }
 
-    /// Puts another configuration under every client. A client keeps the providers that it was opened with, as far
-    /// as they are still there.
+    /// Puts another configuration under every client. A client that named its providers keeps them, as far as they
+    /// are still there.
     pub fn reload(&self, base: Base) {
         let mut inner = self.inner();
         for served in inner.clients.values() {
-            let used: Vec<_> = base
-                .providers
-                .iter()
-                .filter(|covered| served.providers.iter().any(|name| *name == covered.provider.name))
-                .cloned()
-                .collect();
+            let is_used = |covered: &&Covered| match &served.providers {
+                Wanted::All => true,
+                Wanted::Named(names) => names.iter().any(|name| *name == covered.provider.name),
+            };
+            let used: Vec<_> = base.providers.iter().filter(is_used).cloned().collect();
             let policy = compile(&base, &used, (served.project.as_ref(), &served.allow));
             served.client.policy.replace(policy);
         }
@@ -225,6 +266,10 @@ impl Service {
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn names(used: &[Covered]) -> Vec<String> {
+    used.iter().map(|covered| covered.provider.name.to_string()).collect()
 }
 
 fn used(base: &Base, wanted: &Wanted) -> Result<Vec<Covered>, OpenError> {

@@ -20,6 +20,11 @@ use crate::scheme::TokenShapes;
 pub struct Token(Zeroizing<String>);
 
 impl Token {
+    /// A text in the form of this provider's, from the kernel's randomness.
+    pub fn random(provider: &Provider) -> Result<Self, NoRandomness> {
+        random(&provider.token).map(Self)
+    }
+
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -31,6 +36,20 @@ pub enum Life {
     /// As long as its sandbox.
     Sandbox,
     Until(Instant),
+}
+
+/// What is left of a token once it was handed out: enough to know it again, and not enough to use it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptToken {
+    pub provider: String,
+    /// SHA-256 of its text.
+    pub digest: [u8; 32],
+}
+
+impl KeptToken {
+    pub fn of(provider: &str, token: &str) -> Self {
+        Self { provider: provider.to_owned(), digest: digest(token.as_bytes()) }
+    }
 }
 
 /// The kernel gave no randomness.
@@ -52,6 +71,17 @@ struct Table {
 impl Default for Table {
     fn default() -> Self {
         Self { entries: HashMap::new(), forms: Vec::new(), shapes: TokenShapes::new(&[]) }
+    }
+}
+
+impl Table {
+    fn accept(&mut self, client: ClientId, provider: &Provider, (digest, life): ([u8; 32], Life)) {
+        if !self.forms.contains(&provider.token) {
+            self.forms.push(provider.token.clone());
+            self.shapes = TokenShapes::new(&self.forms);
+        }
+        let entry = Entry { client, provider: (*provider.name).into(), life, revoked: false };
+        self.entries.insert(digest, entry);
     }
 }
 
@@ -77,15 +107,29 @@ pub(crate) enum Worth {
 impl Tokens {
     /// Makes a token for one client and one provider.
     pub fn mint(&self, client: ClientId, provider: &Provider, life: Life) -> Result<Token, NoRandomness> {
-        let token = random(&provider.token)?;
-        let entry = Entry { client, provider: (*provider.name).into(), life, revoked: false };
+        let token = Token::random(provider)?;
+        self.write().accept(client, provider, (digest(token.expose().as_bytes()), life));
+        Ok(token)
+    }
+
+    /// Accepts these tokens of a client, which were made before or by another process, and no others of its own.
+    /// One that is not among them any more stays known as revoked.
+    pub fn replace(&self, client: ClientId, tokens: &[(&Provider, KeptToken)]) {
         let mut table = self.write();
-        if !table.forms.contains(&provider.token) {
-            table.forms.push(provider.token.clone());
-            table.shapes = TokenShapes::new(&table.forms);
+        for entry in table.entries.values_mut().filter(|entry| entry.client == client) {
+            entry.revoked = true;
         }
-        table.entries.insert(digest(token.as_bytes()), entry);
-        Ok(Token(token))
+        for (provider, kept) in tokens {
+            table.accept(client, provider, (kept.digest, Life::Sandbox));
+        }
+    }
+
+    /// All tokens of a client, as far as they can be known again.
+    pub fn kept(&self, client: ClientId) -> Vec<KeptToken> {
+        let table = self.read();
+        let own = table.entries.iter().filter(|(_, entry)| entry.client == client && !entry.revoked);
+        own.map(|(digest, entry)| KeptToken { provider: entry.provider.to_string(), digest: *digest })
+            .collect()
     }
 
     /// Makes a token worthless from now on; it stays known, so that its use can be told from a guess.
@@ -215,5 +259,21 @@ mod tests {
         assert_eq!(tokens.places_in(&around), std::slice::from_ref(&place));
         tokens.forget(client);
         assert_eq!(worth(client, &provider.name, now), Worth::Unknown);
+    }
+
+    #[test]
+    fn req_e11_tokens_that_were_made_before_are_known_again_and_replaced_ones_are_revoked() {
+        let (tokens, client) = (Tokens::default(), ClientId::new());
+        let provider = &built_in()[0];
+        let [old, new] = [(); 2].map(|()| Token::random(provider).unwrap());
+        let kept = |token: &Token| (provider, KeptToken::of(&provider.name, token.expose()));
+        let worth =
+            |token: &Token| tokens.worth(token.expose().as_bytes(), client, &provider.name, Instant::now());
+        tokens.replace(client, &[kept(&old)]);
+        assert_eq!([worth(&old), worth(&new)], [Worth::Good, Worth::Unknown]);
+        assert_eq!(tokens.kept(client), [kept(&old).1]);
+        tokens.replace(client, &[kept(&new)]);
+        assert_eq!([worth(&old), worth(&new)], [Worth::Revoked, Worth::Good]);
+        assert_eq!(tokens.kept(client), [kept(&new).1]);
     }
 }

@@ -5,6 +5,7 @@ pub mod audit;
 mod completions;
 mod config;
 pub mod doctor;
+pub mod egress;
 mod env;
 pub mod hook;
 mod man;
@@ -55,6 +56,7 @@ pub enum Command {
     Session(session::SessionArgs),
     Overlay(overlay::OverlayArgs),
     Doctor(doctor::DoctorArgs),
+    Egress(egress::EgressArgs),
     /// The gate: what a command would do, and whether somebody has to be asked
     Approvals(approvals::Approvals),
     Hook(hook::HookArgs),

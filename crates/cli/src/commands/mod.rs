@@ -5,6 +5,7 @@ mod audit;
 mod completions;
 mod config;
 mod doctor;
+mod egress;
 mod env;
 mod hook;
 mod man;
@@ -25,6 +26,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         Command::Session(args) => session::run(&args.command),
         Command::Overlay(args) => overlay::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Egress(args) => egress::run(&args),
         Command::Approvals(args) => approvals::run(args),
         Command::Hook(args) => Ok(hook::run(&args)),
         Command::Env(args) => env::run(&args),

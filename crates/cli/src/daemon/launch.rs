@@ -32,7 +32,12 @@ pub fn start_supervisor(nonce: &str, environment: &ChildEnvironment, log: &File)
     let (ours, theirs) = Channel::pair()?;
     clone::start_detached(|| {
         // Whoever waits sees the connection end.
-        let _ = become_this_program(&["cofferdam", "egress", "supervise", nonce], environment, &theirs, Some(log));
+        let _ = become_this_program(
+            &["cofferdam", "egress", "supervise", nonce],
+            environment,
+            &theirs,
+            Some(log),
+        );
     })?;
     Ok(ours)
 }

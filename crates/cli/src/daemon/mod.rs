@@ -11,6 +11,7 @@ pub mod handover;
 pub mod identity;
 pub mod launch;
 pub mod log;
+pub mod named_tokens;
 pub mod supervisor;
 pub mod variables;
 pub mod worker;

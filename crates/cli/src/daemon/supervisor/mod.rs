@@ -43,7 +43,7 @@ pub struct Office {
     pub recorder: Recorder,
     pub walls: Vec<String>,
     /// Last: given back when everything else is.
-    pub tenure: Tenure,
+    _tenure: Tenure,
 }
 
 /// The supervisor's whole life. Standard input is the connection to the one who wants it.
@@ -98,7 +98,18 @@ fn prepare(setup: Setup, descriptors: Vec<OwnedFd>, nonce: &str) -> Result<Offic
     let config = ConfigWatch::of(&places.config_file());
     let walls = own_walls::raise(&[&places.state, &places.runtime, Path::new("/dev/null")])
         .map_err(|error| failed(&format!("the daemon cannot restrict itself: {error}"), None))?;
-    Ok(Office { setup, variables, shared, metrics, control, signals, config, recorder, walls, tenure })
+    Ok(Office {
+        setup,
+        variables,
+        shared,
+        metrics,
+        control,
+        signals,
+        config,
+        recorder,
+        walls,
+        _tenure: tenure,
+    })
 }
 
 fn runs_already(runtime: &Path) -> Born {
@@ -123,6 +134,8 @@ fn listener(given: Option<OwnedFd>, address: SocketAddr) -> Result<TcpListener, 
         })
         .map_err(|error| Born::Failed {
             sentence: format!("cannot listen on {address}: {error}"),
-            hint: Some("choose another address: `listen` in the section [egress] of the configuration".to_owned()),
+            hint: Some(
+                "choose another address: `listen` in the section [egress] of the configuration".to_owned(),
+            ),
         })
 }
