@@ -4,6 +4,7 @@ pub mod approvals;
 pub mod audit;
 mod completions;
 mod config;
+pub mod docker;
 pub mod doctor;
 pub mod egress;
 mod env;
@@ -57,6 +58,7 @@ pub enum Command {
     Overlay(overlay::OverlayArgs),
     Doctor(doctor::DoctorArgs),
     Egress(egress::EgressArgs),
+    Docker(docker::DockerArgs),
     /// The gate: what a command would do, and whether somebody has to be asked
     Approvals(approvals::Approvals),
     Hook(hook::HookArgs),

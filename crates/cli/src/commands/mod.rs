@@ -4,6 +4,7 @@ mod approvals;
 mod audit;
 mod completions;
 mod config;
+mod docker;
 mod doctor;
 mod egress;
 mod env;
@@ -20,13 +21,19 @@ use crate::args::{Args, Command};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-pub fn run(args: Args) -> Result<Exit, Failure> {
+/// Begins what takes as long as understanding what was typed, and can go on beside that.
+pub fn begin() -> Option<run::Begun> {
+    std::env::args_os().nth(1).is_some_and(|command| command == "run").then(run::begin)
+}
+
+pub fn run(args: Args, begun: Option<run::Begun>) -> Result<Exit, Failure> {
     match args.command {
-        Command::Run(args) => run::run(&args),
+        Command::Run(args) => run::run(&args, begun.unwrap_or_else(run::begin)),
         Command::Session(args) => session::run(&args.command),
         Command::Overlay(args) => overlay::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Egress(args) => egress::run(&args),
+        Command::Docker(args) => docker::run(&args),
         Command::Approvals(args) => approvals::run(args),
         Command::Hook(args) => Ok(hook::run(&args)),
         Command::Env(args) => env::run(&args),
