@@ -6,9 +6,12 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::Instant;
+use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::{Duration, Instant};
 
+use aws_lc_rs::hmac;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use cofferdam_policy::provider::{Provider, TokenForm};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
@@ -16,8 +19,11 @@ use zeroize::Zeroizing;
 use crate::client::ClientId;
 use crate::scheme::TokenShapes;
 
+/// How long a token is good that a client asked for in place of an access token.
+const ISSUED_LIFE: Duration = Duration::from_secs(3600);
+
 /// A token's text. It cannot be printed by accident; whoever hands it to a sandbox asks for it by name.
-pub struct Token(Zeroizing<String>);
+pub struct Token(pub(crate) Zeroizing<String>);
 
 impl Token {
     /// A text in the form of this provider's, from the kernel's randomness.
@@ -41,14 +47,15 @@ pub enum Life {
 /// What is left of a token once it was handed out: enough to know it again, and not enough to use it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptToken {
-    pub provider: String,
+    /// Whose credentials it stands for.
+    pub providers: Vec<String>,
     /// SHA-256 of its text.
     pub digest: [u8; 32],
 }
 
 impl KeptToken {
-    pub fn of(provider: &str, token: &str) -> Self {
-        Self { provider: provider.to_owned(), digest: digest(token.as_bytes()) }
+    pub fn of(provider: &str, token: &Token) -> Self {
+        Self { providers: vec![provider.to_owned()], digest: digest(token.expose().as_bytes()) }
     }
 }
 
@@ -60,17 +67,25 @@ pub struct NoRandomness;
 #[derive(Default)]
 pub struct Tokens {
     table: RwLock<Table>,
+    /// From which the other halves of tokens are derived, so that they need not be kept.
+    pairing: OnceLock<Zeroizing<[u8; 32]>>,
 }
 
 struct Table {
     entries: HashMap<[u8; 32], Entry>,
     forms: Vec<TokenForm>,
     shapes: TokenShapes,
+    issued: HashMap<(ClientId, Box<str>), (Zeroizing<String>, Instant)>,
 }
 
 impl Default for Table {
     fn default() -> Self {
-        Self { entries: HashMap::new(), forms: Vec::new(), shapes: TokenShapes::new(&[]) }
+        Self {
+            entries: HashMap::new(),
+            forms: Vec::new(),
+            shapes: TokenShapes::new(&[]),
+            issued: HashMap::new(),
+        }
     }
 }
 
@@ -80,14 +95,22 @@ impl Table {
             self.forms.push(provider.token.clone());
             self.shapes = TokenShapes::new(&self.forms);
         }
-        let entry = Entry { client, provider: (*provider.name).into(), life, revoked: false };
-        self.entries.insert(digest, entry);
+        let name: Box<str> = (*provider.name).into();
+        match self.entries.get_mut(&digest).filter(|entry| entry.client == client) {
+            // One variable may hold the credential of several.
+            Some(entry) if !entry.revoked => entry.providers.push(name),
+            Some(entry) => *entry = Entry { client, providers: vec![name], life, revoked: false },
+            None => {
+                self.entries.insert(digest, Entry { client, providers: vec![name], life, revoked: false });
+            }
+        }
     }
 }
 
 struct Entry {
     client: ClientId,
-    provider: Box<str>,
+    /// One variable may hold the credential of several.
+    providers: Vec<Box<str>>,
     life: Life,
     revoked: bool,
 }
@@ -114,22 +137,76 @@ impl Tokens {
 
     /// Accepts these tokens of a client, which were made before or by another process, and no others of its own.
     /// One that is not among them any more stays known as revoked.
-    pub fn replace(&self, client: ClientId, tokens: &[(&Provider, KeptToken)]) {
+    pub fn replace(&self, client: ClientId, tokens: &[(&Provider, [u8; 32])]) {
         let mut table = self.write();
         for entry in table.entries.values_mut().filter(|entry| entry.client == client) {
             entry.revoked = true;
         }
-        for (provider, kept) in tokens {
-            table.accept(client, provider, (kept.digest, Life::Sandbox));
+        for (provider, digest) in tokens {
+            table.accept(client, provider, (*digest, Life::Sandbox));
         }
     }
 
     /// All tokens of a client, as far as they can be known again.
     pub fn kept(&self, client: ClientId) -> Vec<KeptToken> {
         let table = self.read();
-        let own = table.entries.iter().filter(|(_, entry)| entry.client == client && !entry.revoked);
-        own.map(|(digest, entry)| KeptToken { provider: entry.provider.to_string(), digest: *digest })
-            .collect()
+        let good = |entry: &Entry| entry.client == client && !entry.revoked && entry.life == Life::Sandbox;
+        let own = table.entries.iter().filter(|(_, entry)| good(entry));
+        own.map(|(digest, entry)| {
+            let providers = entry.providers.iter().map(ToString::to_string).collect();
+            KeptToken { providers, digest: *digest }
+        })
+        .collect()
+    }
+
+    /// Lets a token stand for the credential of another provider as well: of one whose clients look for it in the same
+    /// variable.
+    pub(crate) fn share(&self, token: &Token, provider: &Provider) {
+        let mut table = self.write();
+        if let Some(entry) = table.entries.get_mut(&digest(token.0.as_bytes())) {
+            entry.providers.push((*provider.name).into());
+        }
+    }
+
+    /// Lets the other halves of tokens be those that another process derived from this. To be called before any is.
+    pub fn pair_by(&self, key: Zeroizing<[u8; 32]>) {
+        // One that was derived by another key would not fit any more.
+        let _ = self.pairing.set(key);
+    }
+
+    /// The secret half of a token that has two, as an AWS key does.
+    pub(crate) fn other_half(&self, token: &[u8]) -> Result<Zeroizing<String>, NoRandomness> {
+        let key = match self.pairing.get() {
+            Some(key) => key,
+            None => {
+                let mut key = Zeroizing::new([0; 32]);
+                getrandom::fill(&mut *key).map_err(|_| NoRandomness)?;
+                self.pairing.get_or_init(|| key)
+            }
+        };
+        let key = hmac::Key::new(hmac::HMAC_SHA256, key.as_slice());
+        // As many characters as Amazon's have.
+        Ok(Zeroizing::new(STANDARD.encode(&hmac::sign(&key, token).as_ref()[..30])))
+    }
+
+    /// A token for a client that asks for one in the course of its life, and how long it is good. The same one is
+    /// handed out until a half of its time is over: a client that asks in a loop does not fill the table.
+    pub(crate) fn issue(
+        &self,
+        client: ClientId,
+        provider: &Provider,
+    ) -> Result<(Zeroizing<String>, Duration), NoRandomness> {
+        let (now, key) = (Instant::now(), (client, Box::from(&*provider.name)));
+        if let Some((token, end)) = self.read().issued.get(&key) {
+            let left = end.saturating_duration_since(now);
+            if left > ISSUED_LIFE / 2 {
+                return Ok((token.clone(), left));
+            }
+        }
+        let end = now + ISSUED_LIFE;
+        let token = self.mint(client, provider, Life::Until(end))?.0;
+        self.write().issued.insert(key, (token.clone(), end));
+        Ok((token, ISSUED_LIFE))
     }
 
     /// Makes a token worthless from now on; it stays known, so that its use can be told from a guess.
@@ -141,7 +218,9 @@ impl Tokens {
 
     /// Forgets all tokens of a sandbox that is gone.
     pub fn forget(&self, client: ClientId) {
-        self.write().entries.retain(|_, entry| entry.client != client);
+        let mut table = self.write();
+        table.entries.retain(|_, entry| entry.client != client);
+        table.issued.retain(|(owner, _), _| *owner != client);
     }
 
     pub(crate) fn worth(&self, token: &[u8], client: ClientId, provider: &str, now: Instant) -> Worth {
@@ -149,7 +228,7 @@ impl Tokens {
         let Some(entry) = table.entries.get(&digest(token)) else { return Worth::Unknown };
         match entry.life {
             _ if entry.client != client => Worth::OtherClient,
-            _ if *entry.provider != *provider => Worth::OtherProvider,
+            _ if !entry.providers.iter().any(|its| **its == *provider) => Worth::OtherProvider,
             _ if entry.revoked => Worth::Revoked,
             Life::Until(end) if end <= now => Worth::Expired,
             _ => Worth::Good,
@@ -213,8 +292,6 @@ fn random(form: &TokenForm) -> Result<Zeroizing<String>, NoRandomness> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use cofferdam_policy::registry::built_in;
 
     use super::*;
@@ -266,14 +343,14 @@ mod tests {
         let (tokens, client) = (Tokens::default(), ClientId::new());
         let provider = &built_in()[0];
         let [old, new] = [(); 2].map(|()| Token::random(provider).unwrap());
-        let kept = |token: &Token| (provider, KeptToken::of(&provider.name, token.expose()));
+        let kept = |token: &Token| KeptToken::of(&provider.name, token);
         let worth =
             |token: &Token| tokens.worth(token.expose().as_bytes(), client, &provider.name, Instant::now());
-        tokens.replace(client, &[kept(&old)]);
+        tokens.replace(client, &[(provider, kept(&old).digest)]);
         assert_eq!([worth(&old), worth(&new)], [Worth::Good, Worth::Unknown]);
-        assert_eq!(tokens.kept(client), [kept(&old).1]);
-        tokens.replace(client, &[kept(&new)]);
+        assert_eq!(tokens.kept(client), [kept(&old)]);
+        tokens.replace(client, &[(provider, kept(&new).digest)]);
         assert_eq!([worth(&old), worth(&new)], [Worth::Revoked, Worth::Good]);
-        assert_eq!(tokens.kept(client), [kept(&new).1]);
+        assert_eq!(tokens.kept(client), [kept(&new)]);
     }
 }

@@ -60,6 +60,8 @@ pub enum Job {
         config: Text,
         state: Text,
         runtime: Text,
+        /// From which the halves of two-part tokens are derived, by every worker alike.
+        pairing: [u8; 32],
     },
     /// With tokens if the client was taken in by another worker before.
     Open {
@@ -85,7 +87,7 @@ pub enum Job {
 /// What is left of a token when it was handed out: enough to know it again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptToken {
-    pub provider: String,
+    pub providers: Vec<String>,
     /// Of SHA-256, in hexadecimal digits.
     pub digest: String,
 }

@@ -90,19 +90,19 @@ pub fn read(state: &Path) -> Result<Vec<NamedToken>, TokensError> {
 
 impl NamedToken {
     pub fn kept(&self) -> Option<KeptToken> {
-        Some(KeptToken { provider: self.provider.clone(), digest: digest_of(&self.digest)? })
+        Some(KeptToken { providers: vec![self.provider.clone()], digest: digest_of(&self.digest)? })
     }
 }
 
 impl From<KeptToken> for handover::KeptToken {
     fn from(kept: KeptToken) -> Self {
-        Self { provider: kept.provider, digest: hexadecimal(&kept.digest) }
+        Self { providers: kept.providers, digest: hexadecimal(&kept.digest) }
     }
 }
 
 impl handover::KeptToken {
     pub fn kept(&self) -> Option<KeptToken> {
-        Some(KeptToken { provider: self.provider.clone(), digest: digest_of(&self.digest)? })
+        Some(KeptToken { providers: self.providers.clone(), digest: digest_of(&self.digest)? })
     }
 }
 

@@ -65,6 +65,7 @@ pub struct Opened {
     pub providers: Vec<String>,
     /// What to put into which variable.
     pub tokens: Vec<(String, HandedToken)>,
+    pub files: Vec<HandedFile>,
     /// What the client must trust, in PEM.
     pub authorities: String,
 }
@@ -77,6 +78,15 @@ impl fmt::Debug for HandedToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("HandedToken(…)")
     }
+}
+
+/// A file to put into the sandbox; the variables are set to wherever it is put.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct HandedFile {
+    pub variables: Vec<String>,
+    /// Without a directory.
+    pub name: String,
+    pub contents: HandedToken,
 }
 
 /// What a socket is for.

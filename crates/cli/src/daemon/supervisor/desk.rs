@@ -242,6 +242,7 @@ impl Desk {
             config: setup.config.clone(),
             state: setup.state.clone(),
             runtime: setup.runtime.clone(),
+            pairing: *self.office.pairing,
         };
         let variables = self.office.variables.to_file()?;
         let mut given = vec![variables.as_fd(), self.office.shared.as_fd()];

@@ -18,6 +18,7 @@ use cofferdam_control::channel::Channel;
 use cofferdam_control::place::{Listener, Place};
 use cofferdam_linux_sys::signals::Signals;
 use cofferdam_sandbox::own_walls;
+use zeroize::Zeroizing;
 
 use super::handover::{Born, Mode, Setup};
 use super::identity::{Found, Tenure};
@@ -34,6 +35,8 @@ const SIGNALS: [i32; 4] = [1, 2, 3, 15];
 pub struct Office {
     pub setup: Setup,
     pub variables: Variables,
+    /// The same for every worker, so that two-part tokens outlive one.
+    pub pairing: Zeroizing<[u8; 32]>,
     /// For containers and others.
     pub shared: TcpListener,
     pub metrics: Option<TcpListener>,
@@ -89,6 +92,9 @@ fn prepare(setup: Setup, descriptors: Vec<OwnedFd>, nonce: &str) -> Result<Offic
         .ok_or_else(|| io::Error::other("the setup came without variables"))
         .and_then(Variables::from_file)
         .map_err(|error| failed(&error, None))?;
+    let mut pairing = Zeroizing::new([0; 32]);
+    rustix::rand::getrandom(&mut *pairing, rustix::rand::GetRandomFlags::empty())
+        .map_err(|error| failed(&error, None))?;
     let shared = listener(descriptors.next(), setup.listen)?;
     let metrics = setup.metrics_listen.map(|address| listener(None, address)).transpose()?;
     let control = Place::create(&places.runtime)
@@ -101,6 +107,7 @@ fn prepare(setup: Setup, descriptors: Vec<OwnedFd>, nonce: &str) -> Result<Offic
     Ok(Office {
         setup,
         variables,
+        pairing,
         shared,
         metrics,
         control,

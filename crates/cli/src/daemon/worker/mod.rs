@@ -11,13 +11,14 @@ use std::sync::Arc;
 use cofferdam_audit::event::{ConfigLoaded, ConfigReason, Outcome};
 use cofferdam_audit::{Event, Label, Recorder};
 use cofferdam_control::channel::Channel;
-use cofferdam_control::messages::egress::{self, HandedToken, Serving, Socket};
+use cofferdam_control::messages::egress::{self, HandedFile, HandedToken, Serving, Socket};
 use cofferdam_egress::service::{Listeners, Opening, Service, Wanted};
-use cofferdam_egress::{Authority, ClientId, Door};
+use cofferdam_egress::{Authority, ClientId, Door, StandInFile};
 use cofferdam_policy::document::{Config, Project};
 use cofferdam_policy::host::HostPattern;
 use cofferdam_policy::rules::AllowRule;
 use tokio::runtime::{Builder, Runtime};
+use zeroize::Zeroizing;
 
 use super::handover::{Answer, FromWorker, Job, KeptToken, ToWorker};
 use super::variables::Variables;
@@ -52,11 +53,12 @@ pub fn work() -> Result<Exit, Failure> {
     let lost = |error: io::Error| Failure::new(Exit::Unavailable, format!("no worker: {error}"));
     let supervisor = Channel::from_connected(io::stdin().as_fd().try_clone_to_owned().map_err(lost)?);
     let first = supervisor.receive::<ToWorker>();
-    let Ok(Some((ToWorker { id, job: Job::Begin { config, state, runtime } }, descriptors))) = first else {
+    let Ok(Some((ToWorker { id, job: Job::Begin { config, state, runtime, pairing } }, descriptors))) = first
+    else {
         return Err(Failure::new(Exit::Usage, "this command is started by `cofferdam egress start`"));
     };
     let places = Places { config: config.into(), state: state.into(), runtime: runtime.into() };
-    let mut worker = match Worker::begin(places, descriptors) {
+    let mut worker = match Worker::begin(places, descriptors, Zeroizing::new(pairing)) {
         Ok(worker) => worker,
         Err(failure) => {
             supervisor.send(&FromWorker { id, answer: failed(&failure) }, &[]).map_err(lost)?;
@@ -80,7 +82,11 @@ fn failed_with(sentence: &(impl ToString + ?Sized)) -> Answer {
 }
 
 impl Worker {
-    fn begin(places: Places, descriptors: Vec<OwnedFd>) -> Result<Self, Failure> {
+    fn begin(
+        places: Places,
+        descriptors: Vec<OwnedFd>,
+        pairing: Zeroizing<[u8; 32]>,
+    ) -> Result<Self, Failure> {
         let lost = |error: io::Error| Failure::new(Exit::Unavailable, error.to_string());
         let mut descriptors = descriptors.into_iter();
         let missing = || lost(io::Error::other("a descriptor is missing"));
@@ -93,6 +99,7 @@ impl Worker {
         let runtime = Builder::new_multi_thread().enable_all().build().map_err(lost)?;
         let _in_runtime = runtime.enter();
         let (proxy, base) = parts.into_proxy(authority.clone(), recorder.clone())?;
+        proxy.tokens().pair_by(pairing);
         let service = Service::new(proxy, base, runtime.handle().clone());
         let shared = open_shared(&service, &places)?;
         let doors = vec![(Door::Proxy, shared_door)];
@@ -151,6 +158,7 @@ impl Worker {
                     let opened = egress::Opened {
                         providers: opened.providers,
                         tokens: tokens.collect(),
+                        files: opened.files.iter().map(handed_file).collect(),
                         authorities: self.authority.certificate_pem().to_owned(),
                     };
                     Answer::Opened { opened, kept }
@@ -227,7 +235,7 @@ impl Worker {
 
     fn serving(&self) -> Serving {
         let mut named_tokens: Vec<String> =
-            self.service.kept_tokens(self.shared).into_iter().map(|kept| kept.provider).collect();
+            self.service.kept_tokens(self.shared).into_iter().flat_map(|kept| kept.providers).collect();
         named_tokens.sort();
         named_tokens.dedup();
         let mut providers = self.service.providers();
@@ -265,6 +273,14 @@ fn named(places: &Places) -> Result<Vec<cofferdam_egress::KeptToken>, Failure> {
     let tokens = named_tokens::read(&places.state)
         .map_err(|error| Failure::new(Exit::Unavailable, error.to_string()).hint(error.hint()))?;
     Ok(tokens.iter().filter_map(named_tokens::NamedToken::kept).collect())
+}
+
+fn handed_file(file: &StandInFile) -> HandedFile {
+    HandedFile {
+        variables: file.variables.iter().map(ToString::to_string).collect(),
+        name: file.name.clone(),
+        contents: HandedToken((*file.contents).clone()),
+    }
 }
 
 /// What was typed, judged here: whoever connects could have sent anything.
