@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "a number that is overwritten may have had an owner")]
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// Closes every descriptor above the standard streams but this one.
 ///
@@ -30,4 +30,18 @@ pub fn place(descriptor: BorrowedFd<'_>, number: i32) -> io::Result<()> {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),
     }
+}
+
+/// Takes over a descriptor that this process was started with, such as a socket that systemd has opened for it. It is
+/// found by its number, so call it once for each, before anything else was opened, and only where the environment
+/// says that it is there.
+pub fn inherited(number: i32) -> io::Result<OwnedFd> {
+    // SAFETY: F_GETFD reads no memory; it fails where nothing is open.
+    if unsafe { libc::fcntl(number, libc::F_GETFD) } == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: it is open, as the call above has shown, and by the contract of this function nobody else owns it.
+    let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
+    rustix::io::fcntl_setfd(&descriptor, rustix::io::FdFlags::CLOEXEC)?;
+    Ok(descriptor)
 }
