@@ -18,10 +18,11 @@ fn req_e18_options_that_undo_the_wiring_are_refused_with_the_reason() {
     for (words, reason) in [
         (&["-eHTTPS_PROXY=http://elsewhere"][..], "HTTPS_PROXY"),
         (&["--env", "https_proxy="], "https_proxy"),
-        (&["-e", "SSL_CERT_FILE=/x"], "trust the same authority"),
+        (&["-e", "SSL_CERT_FILE=/x"], "trust somebody else"),
         (&["-e", "ACME_API_KEY"], "ACME_API_KEY is refused"),
         (&["--env=ACME_API_KEY=x"], "ACME_API_KEY is refused"),
-        (&["-e", "NODE_EXTRA_CA_CERTS=/x"], "trust the same authority"),
+        (&["-e", "NODE_EXTRA_CA_CERTS=/x"], "trust somebody else"),
+        (&["-e", "NODE_OPTIONS=--use-bundled-ca"], "trust somebody else"),
         (&["--env-file", "/dev/null"], "--env-file is refused"),
         (&["--network=host"], "--network is refused"),
         (&["--net", "bridge"], "--net is refused"),

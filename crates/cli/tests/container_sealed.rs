@@ -161,6 +161,8 @@ fn req_e33_what_is_started_later_has_the_same_variables() {
         assert!(differing.is_empty(), "{differing:?}");
         let told = bed.engine.call(["exec", "later", "sh", "-c", CURL]).expect_status(0).stdout();
         assert_eq!(told, "hello");
+        let through = bed.docker_exec(&["later", "sh", "-c", "env"]).expect_status(0).stdout();
+        assert_eq!(sorted(through), at_exec);
         bed.engine.call(["rm", "--force", "later"]).expect_status(0);
         // The way out ends with the container.
         let left = || {
@@ -169,4 +171,26 @@ fn req_e33_what_is_started_later_has_the_same_variables() {
         };
         cofferdam_testkit::processes::wait_until("nothing of the container is left", left);
     }
+}
+
+#[test]
+fn req_a01_a_command_in_a_container_passes_the_gate_and_a_strange_container_is_not_used() {
+    if !can_have_containers() {
+        return;
+    }
+    let bed = Bed::started(Kind::Podman);
+    bed.docker("run", &["-d", "--name", "gated", IMAGE, "sleep", "10000"]).run().expect_status(0);
+    assert_eq!(bed.docker_exec(&["gated", "echo", "fine"]).expect_status(0).stdout(), "fine\n");
+    let refused = bed.docker_exec(&["gated", "mkfs.ext4", "/dev/sda"]).expect_status(77);
+    assert_eq!(refused.stdout(), "");
+    let strange = bed.engine.container(&[], IMAGE);
+    let told = bed.docker_exec(&[strange.name(), "true"]).expect_status(77).stderr();
+    assert!(told.contains("was not started by cofferdam docker"), "{told}");
+    // The daemon is another one now: the way out of the container is gone, and with it the use of it.
+    bed.egress(&["stop"]).expect_status(0);
+    bed.egress(&["start"]).expect_status(0);
+    cofferdam_testkit::processes::wait_until("the way out is gone", || {
+        bed.docker_exec(&["gated", "true"]).status() == 77
+    });
+    bed.engine.call(["rm", "--force", "gated"]).expect_status(0);
 }

@@ -40,6 +40,15 @@ Examples:
   cofferdam docker args --rm -it my-agent
   sh -c \"$(cofferdam docker args --rm my-agent)\"")]
     Args(StartArgs),
+    /// One more command in a container of `docker run`, past the approval gate
+    ///
+    /// It has the variables that the container was made with. A container whose way out has gone, that was made with
+    /// other settings or before the authority was changed, is not used again.
+    #[command(after_help = "\
+Examples:
+  cofferdam docker exec my-agent ls /work
+  cofferdam docker exec -it my-agent sh")]
+    Exec(ExecArgs),
     /// The privilege-drop shim: `docker exec` as root runs a tool as the service's user
     #[command(after_help = "\
 Examples:
@@ -69,6 +78,26 @@ pub struct StartArgs {
         value_name = "OPTIONS IMAGE COMMAND"
     )]
     pub words: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct ExecArgs {
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    /// Keep standard input open
+    #[arg(short, long)]
+    pub interactive: bool,
+    /// Give it a terminal
+    #[arg(short, long)]
+    pub tty: bool,
+    /// The directory to start in, inside
+    #[arg(short, long, value_name = "DIR")]
+    pub workdir: Option<String>,
+    /// The container, by the engine's name for it
+    pub container: String,
+    /// The command and its arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    pub command: Vec<String>,
 }
 
 #[derive(Debug, Args)]

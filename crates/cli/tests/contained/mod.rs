@@ -44,21 +44,28 @@ impl Bed {
         Cofferdam::new(BINARY, &self.home).env("ACME_API_KEY", SECRET).arg("egress").args(words).run()
     }
 
+    /// `cofferdam docker exec`.
+    pub fn docker_exec(&self, words: &[&str]) -> Outcome {
+        self.call("exec").args(words).run()
+    }
+
     /// `cofferdam docker COMMAND`, for the engine of this bed.
     pub fn docker(&self, command: &str, words: &[&str]) -> Cofferdam {
-        let mut own = self.engine.words().into_iter();
-        let name = own.next().expect("the engine's name");
         let limits: &[&str] = match self.engine.kind() {
             Kind::Docker => &[],
             _ => &["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"],
         };
+        self.call(command).args(limits).args(words)
+    }
+
+    fn call(&self, command: &str) -> Cofferdam {
+        let mut own = self.engine.words().into_iter();
+        let name = own.next().expect("the engine's name");
         Cofferdam::new(BINARY, &self.home)
             .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
             .env("ACME_API_KEY", SECRET)
             .args(["docker", command, "--engine", &name])
             .args(own.map(|word| format!("--engine-option={word}")))
-            .args(limits)
-            .args(words)
     }
 
     /// What a shell prints in a container that is gone afterwards, with the machine's programs to hand.

@@ -2,6 +2,7 @@
 
 mod door;
 mod engine;
+mod exec;
 mod keeper;
 mod objections;
 mod shim;
@@ -17,6 +18,7 @@ pub fn run(args: &DockerArgs) -> Result<Exit, Failure> {
     match &args.command {
         DockerCommand::Run(args) => start::run(args),
         DockerCommand::Args(args) => start::print(args),
+        DockerCommand::Exec(args) => exec::run(args),
         DockerCommand::Shim { command } => shim::run(command),
     }
 }

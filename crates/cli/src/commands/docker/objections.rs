@@ -7,7 +7,7 @@ use std::path::Path;
 
 use cofferdam_docker::options::{Mount, Source, Variable, holds_an_engine};
 use cofferdam_policy::environment::{
-    self, HostEnvironment, ProviderVariables, Purpose, Request, Rule, Trust,
+    self, HostEnvironment, Origin, ProviderVariables, Request, Rule, Trust, Wish,
 };
 use cofferdam_policy::registry::Registry;
 use cofferdam_policy::secret_paths::{kind_of_name, kind_of_path};
@@ -58,29 +58,32 @@ fn inside(directory: &Path) -> Option<(String, &'static str)> {
     })
 }
 
-/// Why a variable would undo the wiring or carry a credential, as the rules for a command that nobody knows see it.
+/// Why a variable would undo the wiring or carry a credential.
 pub fn to_variable(variable: &Variable, registry: &Registry) -> Option<String> {
     let name = OsString::from(&variable.name);
-    let own = || std::env::var_os(&variable.name);
-    let value = variable.value.clone().map(OsString::from).or_else(own).unwrap_or_default();
+    let own = std::env::var_os(&name);
+    let value = variable.value.clone().map(OsString::from).or_else(|| own.clone()).unwrap_or_default();
+    let shown = crate::output::inert(&name);
+    let refused = |why: &str| Some(format!("-e {shown} is refused: {why}"));
+    let wish = match &variable.value {
+        Some(value) => Wish::set(&name, value, Origin::CommandLine),
+        None => Wish::pass(&name, Origin::CommandLine),
+    };
+    match wish {
+        Ok(wish) if environment::undoes(&wish, own.as_deref()) => {
+            return refused("it would lead a runtime past the proxy, or make it trust somebody else");
+        }
+        Ok(_) => {}
+        Err(error) => return refused(&error.to_string()),
+    }
+    // Judged as if the machine had it: what would not be inherited is not handed over either.
     let host = HostEnvironment::new([(name.clone(), value)]);
     let request = Request::plain(Trust::Unknown);
-    let rule = environment::explain(&name, &host, &request, &ProviderVariables::new(registry)).decision.rule;
-    let why = match rule {
+    match environment::explain(&name, &host, &request, &ProviderVariables::new(registry)).decision.rule {
         Rule::ProviderCredential(provider) => {
-            format!("it is the credential of {provider}, which stays outside")
+            refused(&format!("it is the credential of {provider}, which stays outside"))
         }
-        Rule::CredentialName(_) | Rule::CredentialValue(_) => "it is, or looks like, a credential".to_owned(),
-        Rule::Takeover(takeover) => takeover.to_string(),
-        Rule::Operational(Purpose::Roots)
-        | Rule::UnfitValue(Purpose::Roots)
-        | Rule::NotForThisChild(Purpose::Roots) => "every runtime must trust the same authority".to_owned(),
-        _ => return None,
-    };
-    let shown = crate::output::inert(variable.name.as_ref());
-    // Options for Node and Java are appended to, not replaced, and may be given.
-    if matches!(variable.name.as_str(), "NODE_OPTIONS" | "JAVA_TOOL_OPTIONS") {
-        return None;
+        Rule::CredentialName(_) | Rule::CredentialValue(_) => refused("it is, or looks like, a credential"),
+        _ => None,
     }
-    Some(format!("-e {shown} is refused: {why}"))
 }

@@ -14,6 +14,22 @@ use crate::places::Places;
 
 /// A client of the daemon's for this container. Without a daemon there is none.
 pub fn open(places: &Places, name: &str, args: &StartArgs) -> Result<(Connection, Opened), Failure> {
+    let providers = (!args.provider.is_empty()).then(|| args.provider.clone());
+    ask(places, Opening { session: name.to_owned(), providers, project: None, allow: args.allow.clone() })
+}
+
+/// What a client would have to trust now.
+pub fn authorities(places: &Places) -> Result<String, Failure> {
+    let nothing = Opening {
+        session: "looking".to_owned(),
+        providers: Some(Vec::new()),
+        project: None,
+        allow: Vec::new(),
+    };
+    ask(places, nothing).map(|(_, opened)| opened.authorities)
+}
+
+fn ask(places: &Places, opening: Opening) -> Result<(Connection, Opened), Failure> {
     let refused = |sentence: String| {
         Failure::new(Exit::NotStarted, sentence).hint("cofferdam egress status tells how the proxy is")
     };
@@ -21,8 +37,6 @@ pub fn open(places: &Places, name: &str, args: &StartArgs) -> Result<(Connection
         Failure::new(Exit::NotStarted, format!("no container without a way out: {error}"))
             .hint("start it: cofferdam egress start")
     })?;
-    let providers = (!args.provider.is_empty()).then(|| args.provider.clone());
-    let opening = Opening { session: name.to_owned(), providers, project: None, allow: args.allow.clone() };
     let (reply, _) = connection
         .ask(&Request::Egress(Asked::Open(opening)), &[])
         .map_err(|error| refused(format!("the proxy did not answer: {error}")))?;
