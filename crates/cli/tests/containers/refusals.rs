@@ -1,9 +1,7 @@
 //! What would undo the wiring of a container is refused, and without a way out there is no container.
 
-mod contained;
-
+use crate::bed::{Bed, IMAGE, SECRET};
 use cofferdam_testkit::container::{Kind, can_have_containers};
-use contained::{Bed, IMAGE, SECRET};
 
 #[test]
 fn req_e18_options_that_undo_the_wiring_are_refused_with_the_reason() {

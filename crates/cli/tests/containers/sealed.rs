@@ -1,10 +1,8 @@
 //! Sealed containers: real clients reach what is allowed with a token, and there is no other way out.
 
-mod contained;
-
+use crate::bed::{Bed, IMAGE, SECRET};
 use cofferdam_testkit::container::{Kind, can_have_containers};
 use cofferdam_testkit::upstream::Reply;
-use contained::{Bed, IMAGE, SECRET};
 
 fn fixed(body: &str) -> Reply {
     Reply::Fixed { status: 200, headers: vec![], body: body.as_bytes().to_vec() }
