@@ -43,7 +43,7 @@ fn req_e18_options_that_undo_the_wiring_are_refused_with_the_reason() {
         );
     }
     let told = bed.docker("run", &["--new-option", IMAGE]).run().expect_status(64).stderr();
-    assert!(told.contains("--new-option is not known") && told.contains("docker args"), "{told}");
+    assert!(told.contains("'--new-option' found") && told.contains("docker args"), "{told}");
     // What is harmless is not.
     let fine = format!("{}:/work:ro", bed.home.path().join("fine").display());
     let run = bed.docker(

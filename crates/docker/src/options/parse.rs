@@ -38,7 +38,7 @@ pub enum Misread {
 impl Misread {
     pub fn sentence(&self) -> String {
         match self {
-            Self::Unknown(option) => format!("the option {option} is not known, so it is not passed on"),
+            Self::Unknown(option) => format!("unexpected argument '{option}' found"),
             Self::OtherEngine(option) => format!("the option {option} is of the other engine"),
             Self::NoValue(option) => format!("the option {option} needs a value"),
             Self::NotASwitch(option) => format!("{option}: a switch is true or false"),

@@ -55,9 +55,9 @@ fn prepare(args: &StartArgs) -> Result<(Engine, Vec<String>), Failure> {
 fn misunderstood(misread: &Misread) -> Failure {
     let failure = Failure::new(Exit::Usage, misread.sentence());
     match misread {
-        Misread::Unknown(_) => failure.hint(
-            "`cofferdam docker args` prints the call without it; add it there if you know what it does",
-        ),
+        Misread::Unknown(_) => failure
+            .hint("an engine's option that is not known is not passed on")
+            .hint("`cofferdam docker args` prints the call; add it there if you know what it does"),
         Misread::NoImage => failure.hint("cofferdam docker run [OPTIONS] IMAGE [COMMAND…]"),
         _ => failure,
     }
