@@ -32,16 +32,12 @@ pub fn place(descriptor: BorrowedFd<'_>, number: i32) -> io::Result<()> {
     }
 }
 
-/// Takes over a descriptor that this process was started with, such as a socket that systemd has opened for it. It is
-/// found by its number, so call it once for each, before anything else was opened, and only where the environment
-/// says that it is there.
+/// A copy of the descriptor that this process was started with at `number`.
 pub fn inherited(number: i32) -> io::Result<OwnedFd> {
-    // SAFETY: F_GETFD reads no memory; it fails where nothing is open.
-    if unsafe { libc::fcntl(number, libc::F_GETFD) } == -1 {
-        return Err(io::Error::last_os_error());
+    // SAFETY: the call takes numbers only, and one that is not open is an error.
+    match unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3) } {
+        -1 => Err(io::Error::last_os_error()),
+        // SAFETY: the kernel has just made this descriptor, and nobody else owns it.
+        copy => Ok(unsafe { OwnedFd::from_raw_fd(copy) }),
     }
-    // SAFETY: it is open, as the call above has shown, and by the contract of this function nobody else owns it.
-    let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
-    rustix::io::fcntl_setfd(&descriptor, rustix::io::FdFlags::CLOEXEC)?;
-    Ok(descriptor)
 }

@@ -7,14 +7,13 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use cofferdam_control::channel::Channel;
-use cofferdam_linux_sys::clone::{self, Forked};
+use cofferdam_linux_sys::clone;
 use cofferdam_linux_sys::exec::{self, Image};
 use cofferdam_linux_sys::{descriptors, privileges, signals};
 use cofferdam_policy::environment::{
     self, ChildEnvironment, Fixed, HostEnvironment, ProviderVariables, Request, Trust,
 };
 use cofferdam_policy::registry::Registry;
-use rustix::process::{Pid, PidfdFlags, Signal};
 
 /// What the daemon keeps of the environment it was started in: what programs that people keep passwords with need to
 /// find their files, without a credential and without a proxy, into which it could run in circles. `RUST_LOG` says how
@@ -62,23 +61,11 @@ pub struct WorkerProcess {
 /// Starts a worker, which dies with this process.
 pub fn start_worker(environment: &ChildEnvironment) -> io::Result<WorkerProcess> {
     let (ours, theirs) = Channel::pair()?;
-    let parent = rustix::process::getpid();
-    match clone::fork()? {
-        Forked::Child => {
-            let bound = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
-            // The supervisor may have died before the line above; then nobody would send the signal.
-            if bound.is_ok() && rustix::process::getppid() == Some(parent) {
-                let _ = become_this_program(&["cofferdam", "egress", "work"], environment, &theirs, None);
-            }
-            std::process::exit(127)
-        }
-        Forked::Parent { child } => {
-            let pid = Pid::from_raw(child).ok_or_else(|| io::Error::other("a process without a number"))?;
-            // The child is not waited for before this descriptor is used, so its number is still its own.
-            let process = rustix::process::pidfd_open(pid, PidfdFlags::empty())?;
-            Ok(WorkerProcess { pid: child, process, channel: ours })
-        }
-    }
+    let (pid, process) = clone::start_bound(|| {
+        // The supervisor sees the end of the process.
+        let _ = become_this_program(&["cofferdam", "egress", "work"], environment, &theirs, None);
+    })?;
+    Ok(WorkerProcess { pid, process, channel: ours })
 }
 
 enum Never {}
