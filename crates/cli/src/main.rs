@@ -6,11 +6,13 @@
 mod admission;
 mod args;
 mod commands;
+mod daemon;
 mod exit;
 mod failure;
 mod gatekeeper;
 mod output;
 mod places;
+mod proxy_parts;
 mod secret_sources;
 mod settings;
 mod terminal;
