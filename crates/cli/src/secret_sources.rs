@@ -42,6 +42,7 @@ impl SecretSources {
             base: places.config,
             home: env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute()),
             fallback,
+            stores: config.secrets,
         };
         Ok(Self { loader, registry })
     }
