@@ -7,12 +7,13 @@ use std::sync::Arc;
 use aws_lc_rs::cipher::{AES_256, DecryptionContext, PaddedBlockEncryptingKey, UnboundCipherKey};
 use aws_lc_rs::{hkdf, hmac};
 use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use cofferdam_policy::document::Config;
 use cofferdam_policy::environment::ChildEnvironment;
 use cofferdam_secrets::source::HostVariables;
 use cofferdam_secrets::{EnvironmentFallback, LoadError, Loader};
 use cofferdam_testkit::upstream::{HttpVersion, Reply, Transport, Upstream, UpstreamOptions};
+use cofferdam_testkit::{Home, clients};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use zeroize::Zeroizing;
@@ -42,7 +43,8 @@ impl Scene {
 
     fn answer(&self, path: &str, status: u16, body: &Value) {
         let body = body.to_string().into_bytes();
-        self.upstream.route(path, Reply::Fixed { status, headers: Vec::new(), body });
+        let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+        self.upstream.route(path, Reply::Fixed { status, headers, body });
     }
 
     /// An executable script in the directory.
@@ -171,8 +173,12 @@ const ORGANISATION: [u8; 64] = [7; 64];
 
 fn bitwarden_server(scene: &Scene) {
     let payload = json!({"encryptionKey": STANDARD.encode(ORGANISATION)}).to_string();
-    let bearer =
-        "eyJhbGciOiJub25lIn0.eyJvcmdhbml6YXRpb24iOiJmNGU0NGE3Zi0xMTkwLTQzMmEtOWQ0YS1hZjk2MDEzMTI3Y2IifQ.c2ln";
+    let claims = json!({
+        "exp": 4_102_444_800_u64, "sub": MACHINE, "organization": "f4e44a7f-1190-432a-9d4a-af96013127cb",
+        "scope": ["api.secrets"],
+    });
+    let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    let bearer = format!("{}.{}.c2ln", part(&json!({"alg": "none"})), part(&claims));
     let login = json!({
         "access_token": bearer, "expires_in": 3600, "token_type": "Bearer", "scope": "api.secrets",
         "encrypted_payload": sealed(&derived(SEED), &payload),
@@ -206,6 +212,25 @@ fn req_e10_bitwarden_is_asked_directly_and_its_answer_opened_here() {
     let seed = STANDARD.encode(SEED);
     let raw: Vec<u8> = scene.upstream.requests().iter().flat_map(|request| request.raw.clone()).collect();
     assert!(!String::from_utf8_lossy(&raw).contains(&seed), "what opens secrets is not sent");
+}
+
+/// Bitwarden's own client understands the server of these tests, so that what it asks and answers is not only what we
+/// believe the protocol to be.
+#[test]
+fn req_e10_bitwardens_own_client_gets_the_same_value_from_the_same_server() {
+    let scene = Scene::tls();
+    bitwarden_server(&scene);
+    let url = format!("https://localhost:{}", scene.upstream.port());
+    let token = format!("0.{MACHINE}.C2IgxjjLF7qS:{}", STANDARD.encode(SEED));
+    let program = format!(
+        "from bitwarden_sdk import BitwardenClient, DeviceType, client_settings_from_dict\n\
+         c = BitwardenClient(client_settings_from_dict({{'apiUrl': '{url}/api', 'identityUrl': '{url}/identity', \
+         'deviceType': DeviceType.SDK, 'userAgent': 'test'}}))\n\
+         c.auth().login_access_token('{token}', None)\nprint(c.secrets().get('{ID}').data.value)\n"
+    );
+    let home = Home::new();
+    let client = clients::python(&home, &program).env("SSL_CERT_FILE", scene.directory.path().join("ca.pem"));
+    assert_eq!(client.run().expect_status(0).stdout().trim(), CANARY);
 }
 
 #[test]

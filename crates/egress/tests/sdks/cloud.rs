@@ -37,10 +37,11 @@ fn req_e07_boto3_talks_to_bedrock_with_a_key_that_is_none() {
 fn req_e07_e30_boto3_puts_and_gets_objects_with_bodies_in_chunks() {
     let proxied = using("aws", &AWS);
     answer(&proxied, "/bucket/a%20b/c.bin", "application/octet-stream", "stored");
+    answer(&proxied, "/bucket/up/c.bin", "application/octet-stream", "");
     let program = "import boto3, io\nfrom botocore.config import Config\n\
-        config = Config(retries={'max_attempts': 1}, s3={'addressing_style': 'path'})\n\
+        config = Config(signature_version='s3v4', retries={'max_attempts': 1}, s3={'addressing_style': 'path'})\n\
         c = boto3.client('s3', region_name='eu-west-1', config=config)\n\
-        c.put_object(Bucket='bucket', Key='a b/c.bin', Body=io.BytesIO(bytes(range(256)) * 1000))\n\
+        c.put_object(Bucket='bucket', Key='up/c.bin', Body=io.BytesIO(bytes(range(256)) * 1000))\n\
         print(c.get_object(Bucket='bucket', Key='a b/c.bin')['Body'].read().decode())\n\
         import urllib.request\n\
         print(urllib.request.urlopen(c.generate_presigned_url('get_object', Params={'Bucket': 'bucket', 'Key': 'a b/c.bin'})).read().decode())\n";
