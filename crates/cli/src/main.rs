@@ -8,6 +8,7 @@ mod commands;
 mod exit;
 mod failure;
 mod gatekeeper;
+mod outlet;
 mod output;
 mod places;
 mod secret_sources;

@@ -3,6 +3,7 @@
 use std::env;
 use std::path::PathBuf;
 
+use cofferdam_policy::document::Config;
 use cofferdam_policy::environment::{self, HostEnvironment, ProviderVariables, Request, Trust};
 use cofferdam_policy::mistake::{nearest, quoted};
 use cofferdam_policy::provider::Provider;
@@ -12,6 +13,7 @@ use cofferdam_secrets::{EnvironmentFallback, Loader};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::places::Places;
 use crate::settings::Settings;
 
 /// All providers, and what reads their secrets.
@@ -24,11 +26,16 @@ impl SecretSources {
     /// From the configuration and the environment of this process. No source is read.
     pub fn find() -> Result<Self, Failure> {
         let Settings { places, config } = Settings::load()?;
+        Ok(Self::of(&places, &config))
+    }
+
+    /// The same for a configuration that has been read.
+    pub fn of(places: &Places, config: &Config) -> Self {
         let fallback = match config.egress.allow_env_fallback {
             true => EnvironmentFallback::Allow,
             false => EnvironmentFallback::Refuse,
         };
-        let registry = Registry::new(config.providers);
+        let registry = Registry::new(config.providers.clone());
         // The programs that people keep passwords with are somebody else's, and find their own files by HOME;
         // with what a helper of ours gets they would find nothing. No credential is among it.
         let command_environment = {
@@ -39,11 +46,11 @@ impl SecretSources {
         let loader = Loader {
             host: HostVariables::of_this_process(),
             command_environment,
-            base: places.config,
+            base: places.config.clone(),
             home: env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute()),
             fallback,
         };
-        Ok(Self { loader, registry })
+        Self { loader, registry }
     }
 
     /// The providers that have a secret: one is configured, or one of their variables is set.
@@ -51,6 +58,16 @@ impl SecretSources {
         self.registry.iter().filter(|provider| {
             provider.secret.is_some() || provider.variables.iter().any(|name| self.loader.host.is_set(name))
         })
+    }
+
+    /// The variables in which clients of a provider look for its credential here: those that are set, or the first.
+    pub fn variables_of(&self, provider: &Provider) -> Vec<String> {
+        let set = provider.variables.iter().filter(|name| self.loader.host.is_set(name));
+        let set: Vec<String> = set.map(ToString::to_string).collect();
+        match set.is_empty() {
+            true => provider.variables.first().map(ToString::to_string).into_iter().collect(),
+            false => set,
+        }
     }
 
     pub fn named(&self, name: &str) -> Result<&Provider, Failure> {

@@ -10,6 +10,7 @@ use cofferdam_audit::Recorder;
 use cofferdam_secrets::Store;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 
 use crate::ca::Authority;
 use crate::client::Client;
@@ -30,6 +31,12 @@ pub struct Parts {
     pub recorder: Arc<Recorder>,
     /// Authorities that upstreams may have besides the system's (`upstream_ca_files`).
     pub upstream_authorities: Vec<CertificateDer<'static>>,
+}
+
+/// The certificates of a PEM file; none if it is not one, or holds none.
+pub fn certificates(pem: &[u8]) -> Option<Vec<CertificateDer<'static>>> {
+    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    read.ok().filter(|read| !read.is_empty())
 }
 
 /// A running proxy; copies are the same one.

@@ -148,9 +148,13 @@ impl Service {
     }
 
     fn mint(&self, id: ClientId, used: &[Covered]) -> Result<Vec<(String, Token)>, OpenError> {
-        let mut tokens = Vec::new();
+        let mut tokens: Vec<(String, Token)> = Vec::new();
         for Covered { provider, variables } in used {
             for variable in variables {
+                if let Some((_, token)) = tokens.iter().find(|(name, _)| name == variable) {
+                    self.proxy.tokens().share(token, provider);
+                    continue;
+                }
                 let token = self.proxy.tokens().mint(id, provider, Life::Sandbox);
                 let token = token.map_err(|_| {
                     self.proxy.tokens().forget(id);

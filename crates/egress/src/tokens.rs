@@ -58,6 +58,8 @@ impl Default for Table {
 struct Entry {
     client: ClientId,
     provider: Box<str>,
+    /// Further providers with the same credential.
+    also: Vec<Box<str>>,
     life: Life,
     revoked: bool,
 }
@@ -78,7 +80,8 @@ impl Tokens {
     /// Makes a token for one client and one provider.
     pub fn mint(&self, client: ClientId, provider: &Provider, life: Life) -> Result<Token, NoRandomness> {
         let token = random(&provider.token)?;
-        let entry = Entry { client, provider: (*provider.name).into(), life, revoked: false };
+        let entry =
+            Entry { client, provider: (*provider.name).into(), also: Vec::new(), life, revoked: false };
         let mut table = self.write();
         if !table.forms.contains(&provider.token) {
             table.forms.push(provider.token.clone());
@@ -86,6 +89,13 @@ impl Tokens {
         }
         table.entries.insert(digest(token.as_bytes()), entry);
         Ok(Token(token))
+    }
+
+    /// Makes a token good for another provider as well: one variable may hold the credential of both.
+    pub(crate) fn share(&self, token: &Token, provider: &Provider) {
+        if let Some(entry) = self.write().entries.get_mut(&digest(token.expose().as_bytes())) {
+            entry.also.push((*provider.name).into());
+        }
     }
 
     /// Makes a token worthless from now on; it stays known, so that its use can be told from a guess.
@@ -105,7 +115,9 @@ impl Tokens {
         let Some(entry) = table.entries.get(&digest(token)) else { return Worth::Unknown };
         match entry.life {
             _ if entry.client != client => Worth::OtherClient,
-            _ if *entry.provider != *provider => Worth::OtherProvider,
+            _ if *entry.provider != *provider && !entry.also.iter().any(|also| **also == *provider) => {
+                Worth::OtherProvider
+            }
             _ if entry.revoked => Worth::Revoked,
             Life::Until(end) if end <= now => Worth::Expired,
             _ => Worth::Good,

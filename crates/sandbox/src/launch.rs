@@ -15,6 +15,7 @@ use crate::messages::{Ended, FromSandbox, Last, NotStarted, Problem, ToSandbox, 
 use crate::pid_one;
 use crate::plan::{Identity, Limits, Plan};
 use crate::report::Report;
+pub use crate::stages::Doors;
 use crate::text::Text;
 
 /// Namespaces that exist, with a first process in them that waits for its plan. Made before the launcher reads
@@ -32,6 +33,7 @@ pub struct Sandbox {
     channel: Channel,
     process: OwnedFd,
     group: Option<ControlGroup>,
+    doors: Doors,
 }
 
 /// Something that a sandbox tells.
@@ -89,7 +91,7 @@ pub fn prepare() -> io::Result<Prepared> {
 impl Prepared {
     /// Builds the sandbox; nothing has been started in it yet.
     pub fn build(self, plan: &Plan) -> Result<(Sandbox, Report), Problem> {
-        let sandbox = self.send(plan)?;
+        let mut sandbox = self.send(plan)?;
         let report = sandbox.built(plan)?;
         Ok((sandbox, report))
     }
@@ -98,13 +100,13 @@ impl Prepared {
         // Before anything can be started, so that nothing is outside of it.
         let group = ControlGroup::make(&plan.limits).filter(|group| group.add(self.pid).is_ok());
         self.channel.send(&ToSandbox::Build(plan.clone()), &[]).map_err(|error| lost(&error))?;
-        Ok(Sandbox { channel: self.channel, process: self.process, group })
+        Ok(Sandbox { channel: self.channel, process: self.process, group, doors: Doors::new() })
     }
 
     /// Builds the sandbox for one command, which is sent right behind the plan, so that nobody waits for an answer
     /// in between. If the sandbox cannot be built, the command is never read.
     pub fn build_for(self, plan: &Plan, id: u64, start: &Start<'_>) -> Result<(Sandbox, Report), Problem> {
-        let sandbox = self.send(plan)?;
+        let mut sandbox = self.send(plan)?;
         // A sandbox that could not be built has closed its end; why comes with the answer.
         let sent = sandbox.start(id, start);
         let report = sandbox.built(plan)?;
@@ -122,9 +124,10 @@ fn lost(error: &io::Error) -> Problem {
 }
 
 impl Sandbox {
-    fn built(&self, plan: &Plan) -> Result<Report, Problem> {
+    fn built(&mut self, plan: &Plan) -> Result<Report, Problem> {
         match self.channel.receive().map_err(|error| lost(&error))? {
-            Some((FromSandbox::Built(mut report), _)) => {
+            Some((FromSandbox::Built { mut report, doors }, listeners)) => {
+                self.doors = doors.into_iter().zip(listeners).collect();
                 let held = self.group.as_ref().map_or(&[][..], ControlGroup::held);
                 report.limits(&plan.limits, plan.identity, held);
                 Ok(report)
@@ -146,6 +149,11 @@ impl Sandbox {
             last: start.last,
         };
         self.channel.send(&message, &descriptors)
+    }
+
+    /// The listeners of a sealed network, once: whoever has them is the way out of it.
+    pub fn take_doors(&mut self) -> Doors {
+        std::mem::take(&mut self.doors)
     }
 
     pub fn signal(&self, id: u64, signal: i32) -> io::Result<()> {
@@ -174,7 +182,7 @@ impl Sandbox {
                 (id, News::Connected(descriptors.pop()))
             }
             Some((FromSandbox::Held(held), _)) => (0, News::Gone { held }),
-            Some((FromSandbox::Built(_) | FromSandbox::NotBuilt(_), _)) | None => {
+            Some((FromSandbox::Built { .. } | FromSandbox::NotBuilt(_), _)) | None => {
                 (0, News::Gone { held: Vec::new() })
             }
         })

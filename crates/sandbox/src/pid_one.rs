@@ -46,8 +46,12 @@ fn serve(channel: &Channel, identity: Identity) -> Result<(), Problem> {
     let Some((ToSandbox::Build(plan), _)) = channel.receive::<ToSandbox>().map_err(lost)? else {
         return Ok(());
     };
-    let (confined, report) = stages::confine(begun, &plan)?;
-    channel.send(&FromSandbox::Built(report), &[]).map_err(lost)?;
+    let (confined, report, doors) = stages::confine(begun, &plan)?;
+    let (doors, listeners): (Vec<_>, Vec<_>) = doors.into_iter().unzip();
+    let handed: Vec<_> = listeners.iter().map(AsFd::as_fd).collect();
+    channel.send(&FromSandbox::Built { report, doors }, &handed).map_err(lost)?;
+    // From here on only the launcher can take what arrives.
+    drop(listeners);
     let mut init = Init { channel, confined, commands: BTreeMap::new(), last: None, trees: Trees::new() };
     let served = init.serve(&signals).map_err(lost);
     end_all();

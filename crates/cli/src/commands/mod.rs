@@ -4,6 +4,7 @@ mod approvals;
 mod audit;
 mod completions;
 mod config;
+mod demo;
 mod doctor;
 mod env;
 mod hook;
@@ -30,6 +31,7 @@ pub fn run(args: Args, begun: Option<run::Begun>) -> Result<Exit, Failure> {
         Command::Session(args) => session::run(&args.command),
         Command::Overlay(args) => overlay::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Demo(args) => demo::run(&args),
         Command::Approvals(args) => approvals::run(args),
         Command::Hook(args) => Ok(hook::run(&args)),
         Command::Env(args) => env::run(&args),

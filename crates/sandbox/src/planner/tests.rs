@@ -117,6 +117,8 @@ fn request() -> Request {
         layer: None,
         isolation: Isolation::Required,
         network: Network::None,
+        further_ports: Vec::new(),
+        trust: None,
         limits: Limits::default(),
     }
 }

@@ -9,13 +9,14 @@ use cofferdam_linux_sys::exec::{self, Image};
 use cofferdam_linux_sys::{descriptors, privileges, signals};
 use cofferdam_policy::environment::ChildEnvironment;
 use cofferdam_sandbox::channel::{self, Channel};
+use cofferdam_sandbox::plan::Network;
 
 use super::client::sessions_directory;
 use super::place::{self, Sessions};
 use super::protocol::{Born, Setup};
 use crate::args::session::SessionNew;
+use crate::commands::run::outcome;
 use crate::commands::run::wish::Wished;
-use crate::commands::run::{self, outcome};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -27,8 +28,10 @@ pub fn new(args: &SessionNew) -> Result<Exit, Failure> {
         Failure::new(Exit::NotStarted, format!("cannot use {}: {error}", directory.display()))
             .hint("it must be a directory of yours that nobody else can enter")
     })?;
-    let network = run::network(&args.sandbox);
-    let wished = Wished::read(&args.sandbox, network)?;
+    let mut wished = Wished::read(&args.sandbox)?;
+    if wished.request.network == Network::Proxy {
+        wished.request.network = Network::None;
+    }
     let setup = Setup {
         name: name.clone(),
         sessions: directory.as_path().into(),
@@ -37,7 +40,7 @@ pub fn new(args: &SessionNew) -> Result<Exit, Failure> {
         lifetime: wished.timeout,
         idle: args.idle_timeout,
     };
-    let image = wished.image(&args.sandbox.env, &[])?;
+    let image = wished.image(&args.sandbox.env, &[], None)?;
     let failed = |error: io::Error| {
         Failure::new(Exit::NotStarted, format!("the session could not be started: {error}"))
     };
