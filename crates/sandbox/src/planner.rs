@@ -216,6 +216,10 @@ impl Planner<'_> {
                 self.show_system(&Path::new("/etc").join(name));
             }
         }
+        for (path, contents) in &self.request.files {
+            let (path, contents) = (path.as_path().into(), contents.clone());
+            self.files.push(Operation::File { path, contents });
+        }
         if let Some(trust) = &self.request.trust {
             for path in layout::BUNDLES {
                 self.file(path, trust.bundle.clone());

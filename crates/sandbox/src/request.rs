@@ -26,6 +26,8 @@ pub struct Request {
     pub network: Network,
     /// Ports of all hosts that a sealed network takes besides the usual ones.
     pub further_ports: Vec<u16>,
+    /// Files of the sandbox's own, in directories that nothing of the host is shown in.
+    pub files: Vec<(PathBuf, Text)>,
     /// The one authority that programs inside trust; none: those of the host.
     pub trust: Option<Trust>,
     pub isolation: Isolation,

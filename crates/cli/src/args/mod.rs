@@ -5,6 +5,7 @@ pub mod audit;
 mod completions;
 mod config;
 pub mod demo;
+pub mod docker;
 pub mod doctor;
 mod env;
 pub mod hook;
@@ -58,6 +59,7 @@ pub enum Command {
     Overlay(overlay::OverlayArgs),
     Doctor(doctor::DoctorArgs),
     Demo(demo::DemoArgs),
+    Docker(docker::DockerArgs),
     /// The gate: what a command would do, and whether somebody has to be asked
     Approvals(approvals::Approvals),
     Hook(hook::HookArgs),

@@ -91,6 +91,7 @@ fn throw_away() -> Result<Report, String> {
         moved: Bases { home: PathBuf::new(), config: None, data: None, state: None, cache: None },
         network: Network::None,
         further_ports: Vec::new(),
+        files: Vec::new(),
         trust: None,
         isolation: Isolation::BestEffort,
         limits: Limits::default(),

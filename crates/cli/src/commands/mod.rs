@@ -5,6 +5,7 @@ mod audit;
 mod completions;
 mod config;
 mod demo;
+mod docker;
 mod doctor;
 mod env;
 mod hook;
@@ -32,6 +33,7 @@ pub fn run(args: Args, begun: Option<run::Begun>) -> Result<Exit, Failure> {
         Command::Overlay(args) => overlay::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Demo(args) => demo::run(&args),
+        Command::Docker(args) => docker::run(&args),
         Command::Approvals(args) => approvals::run(args),
         Command::Hook(args) => Ok(hook::run(&args)),
         Command::Env(args) => env::run(&args),

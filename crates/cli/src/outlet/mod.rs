@@ -7,12 +7,12 @@ mod tally;
 mod variables;
 
 use std::net::{TcpListener, UdpSocket};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cofferdam_audit::{Label, OnWriteFailure, Recorder, Settings as RecordSettings};
 use cofferdam_egress::service::{Base, Covered, Listeners, Opening, Service, Wanted};
-use cofferdam_egress::{Authority, CertificateDer, ClientId, Parts, Proxy, Token};
+use cofferdam_egress::{Authority, CertificateDer, ClientId, Parts, Proxy, StandInFile, Token};
 use cofferdam_policy::document::{self, Config, Project};
 use cofferdam_policy::layers::Layered;
 use cofferdam_policy::provider::{Kind, Provider};
@@ -28,6 +28,9 @@ use crate::failure::Failure;
 use crate::places::Places;
 use crate::secret_sources::SecretSources;
 pub use tally::{Tally, Telling};
+
+/// Where the sandbox has files of ours.
+const FILES: &str = "/etc/cofferdam";
 
 /// What one sandbox is to reach.
 pub struct Wish<'a> {
@@ -48,6 +51,7 @@ pub struct Outlet {
     service: Service,
     id: ClientId,
     tokens: Vec<(String, Token)>,
+    files: Vec<StandInFile>,
     pub providers: Vec<Provider>,
     pub authority: Arc<Authority>,
     pub recorder: Arc<Recorder>,
@@ -91,11 +95,12 @@ impl Outlet {
                 watcher: Some(tally.clone()),
             })
             .map_err(|error| Failure::new(Exit::NotStarted, error.to_string()))?;
-        let (id, tokens, session) = (opened.id, opened.tokens, wish.session.clone());
+        let (id, tokens, files, session) = (opened.id, opened.tokens, opened.files, wish.session.clone());
         Ok(Self {
             service,
             id,
             tokens,
+            files,
             providers,
             authority,
             recorder,
@@ -111,6 +116,12 @@ impl Outlet {
         use std::os::unix::ffi::OsStringExt;
         let store = std::ffi::OsString::from_vec(self.authority.java_store());
         Trust { bundle: self.authority.certificate_pem().into(), java_store: Text::from(store) }
+    }
+
+    /// What stands for credentials that are files.
+    pub fn files(&self) -> Vec<(PathBuf, Text)> {
+        let file = |file: &StandInFile| (Path::new(FILES).join(&file.name), Text::from(&**file.contents));
+        self.files.iter().map(file).collect()
     }
 
     /// Serves the sandbox on its own listeners.

@@ -1,6 +1,7 @@
 //! The variables that a sealed sandbox is wired with, and those of the user's that would undo it.
 
 use std::ffi::OsStr;
+use std::path::Path;
 
 use cofferdam_audit::Label;
 use cofferdam_audit::event::{ChildKind, EnvironmentBuilt};
@@ -25,7 +26,18 @@ impl Outlet {
         for (variable, token) in &self.tokens {
             fixed.push(Fixed::new(variable, token.expose())?);
         }
+        for file in &self.files {
+            let path = Path::new(super::FILES).join(&file.name);
+            for variable in &file.variables {
+                fixed.push(Fixed::new(&**variable, path.as_os_str())?);
+            }
+        }
         Ok(fixed)
+    }
+
+    fn token_variables(&self) -> impl Iterator<Item = &str> {
+        let of_files = self.files.iter().flat_map(|file| file.variables.iter().map(|name| &**name));
+        self.tokens.iter().map(|(name, _)| name.as_str()).chain(of_files)
     }
 
     /// Puts on record what the command is given: counts, and whose real credentials a person chose to hand down.
@@ -50,7 +62,7 @@ impl Outlet {
     pub fn check(&self, wishes: &[Wish], host: &HostEnvironment, enforce: bool) -> Result<(), Failure> {
         for wish in wishes {
             let name = wish.name().to_string_lossy();
-            let ours = self.tokens.iter().any(|(variable, _)| OsStr::new(variable) == wish.name());
+            let ours = self.token_variables().any(|variable| OsStr::new(variable) == wish.name());
             let sentence = if ours {
                 format!("{name} would put a real key into the sandbox, where its token belongs")
             } else if environment::undoes(wish, host.get(wish.name())) {

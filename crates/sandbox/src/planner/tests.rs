@@ -118,6 +118,7 @@ fn request() -> Request {
         isolation: Isolation::Required,
         network: Network::None,
         further_ports: Vec::new(),
+        files: Vec::new(),
         trust: None,
         limits: Limits::default(),
     }

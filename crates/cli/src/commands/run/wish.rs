@@ -92,6 +92,7 @@ impl Wished {
             layer: None,
             network,
             further_ports: Vec::new(),
+            files: Vec::new(),
             trust: None,
             isolation: match (args.isolation, sandbox.isolation) {
                 (Some(TypedIsolation::BestEffort), _) | (None, document::Isolation::BestEffort) => {
@@ -154,6 +155,7 @@ impl Wished {
             Ok((ports, outlet)) => {
                 self.request.further_ports = ports;
                 self.request.trust = Some(outlet.trust());
+                self.request.files = outlet.files();
                 Ok(Some(outlet))
             }
             Err(failure) if config.egress.enforce => Err(failure),
