@@ -163,8 +163,7 @@ impl<'a> Gate<'a> {
         }
     }
 
-    /// Judges a command. The order: the floor and the user's deny rules, then what was approved before, then the
-    /// table.
+    /// Judges a command.
     pub fn weigh<'g>(&'g self, command: &str, context: &SessionContext) -> Weighed<'g>
     where
         'a: 'g,
@@ -173,7 +172,18 @@ impl<'a> Gate<'a> {
         let (verdict, calls) = judge_calls(command, &context.place);
         let subject = Subject::new(command, context, &calls);
         let prohibited = self.grants.prohibition(&verdict, &calls).is_some();
-        let question = Question { gate: self, context: context.clone(), verdict, subject, began };
+        self.weigh_judged(
+            Question { gate: self, context: context.clone(), verdict, subject, began },
+            prohibited,
+        )
+    }
+
+    /// The order: the floor and the user's deny rules, then what was approved before, then the table.
+    pub(crate) fn weigh_judged<'g>(&'g self, question: Question<'g>, prohibited: bool) -> Weighed<'g>
+    where
+        'a: 'g,
+    {
+        let context = &question.context;
         if question.verdict.decision == Decision::Deny {
             return question.refused(Reason::Floor, event::Approver::Rules, None);
         }

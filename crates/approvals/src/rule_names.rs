@@ -23,7 +23,7 @@ const IN_CODE: &[&str] = &[
     "secret-readable", "sed-runs", "send-data", "service-script", "set-user-id", "shell-socket",
     "shell-startup", "shred", "sysrq", "tool-changes", "tool-deletes", "tool-escalates", "tool-persists",
     "tool-reveals", "tool-runs", "tool-sends", "tool-stops", "debugger-runs", "serve-files", "wrapper-runs", "unknown-code", "unknown-command", "world-writable", "write-disk",
-    "write-repository", "write-system-file", "write-unknown", "written-scripts",
+    "whole-script", "write-repository", "write-system-file", "write-unknown", "written-scripts",
 ];
 
 #[cfg(test)]

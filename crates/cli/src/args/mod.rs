@@ -8,6 +8,7 @@ pub mod demo;
 pub mod docker;
 pub mod doctor;
 mod env;
+pub mod exec_code;
 pub mod hook;
 mod man;
 mod mistake;
@@ -55,6 +56,10 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Run(Box<run::Run>),
+    ExecCode(Box<exec_code::ExecCode>),
+    /// Serves the file tools of a script, inside its sandbox
+    #[command(hide = true)]
+    FileTools,
     Session(session::SessionArgs),
     Overlay(overlay::OverlayArgs),
     Doctor(doctor::DoctorArgs),

@@ -8,6 +8,7 @@ mod demo;
 mod docker;
 mod doctor;
 mod env;
+mod exec_code;
 mod hook;
 mod man;
 mod overlay;
@@ -29,6 +30,8 @@ pub fn begin() -> Option<run::Begun> {
 pub fn run(args: Args, begun: Option<run::Begun>) -> Result<Exit, Failure> {
     match args.command {
         Command::Run(args) => run::run(&args, begun.unwrap_or_else(run::begin)),
+        Command::ExecCode(args) => exec_code::run(&args),
+        Command::FileTools => exec_code::file_tools(),
         Command::Session(args) => session::run(&args.command),
         Command::Overlay(args) => overlay::run(&args),
         Command::Doctor(args) => doctor::run(&args),
