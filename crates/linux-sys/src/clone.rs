@@ -101,6 +101,21 @@ pub enum Cloned {
     Child,
 }
 
+/// Starts a copy of this process in the namespaces it is in, by the oldest call there is: whoever refuses namespaces
+/// often refuses clone3 as well.
+pub fn copy() -> io::Result<Cloned> {
+    match fork()? {
+        Forked::Child => Ok(Cloned::Child),
+        Forked::Parent { child: pid } => {
+            let number =
+                rustix::process::Pid::from_raw(pid).ok_or_else(|| io::Error::other("no such number"))?;
+            // It has not been waited for, so the number is still its own.
+            let child = rustix::process::pidfd_open(number, rustix::process::PidfdFlags::empty())?;
+            Ok(Cloned::Parent { child, pid })
+        }
+    }
+}
+
 /// Starts a copy of this process in new namespaces; the parent gets a descriptor of the child, which no
 /// reused number can confuse.
 ///

@@ -26,5 +26,6 @@ mod sweep;
 pub mod terminal_filter;
 pub mod text;
 mod trees;
+mod without_namespaces;
 
 pub use cofferdam_control::channel;

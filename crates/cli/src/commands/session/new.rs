@@ -48,9 +48,11 @@ pub fn new(args: &SessionNew) -> Result<Exit, Failure> {
     let image = channel::memory_file(&image.to_bytes()).map_err(failed)?;
     keeper.send(&setup, &[image.as_fd()]).map_err(failed)?;
     match keeper.receive().map_err(failed)? {
-        Some((Born::Ready, _)) => output::text(&format!("{name}\n")).map(|()| Exit::Success),
-        Some((Born::NoNamespaces(errno), _)) => {
-            Err(outcome::no_namespaces(&io::Error::from_raw_os_error(errno)))
+        Some((Born::Ready(report), _)) => {
+            if wished.request.network != Network::Host {
+                outcome::tell_missing(&report);
+            }
+            output::text(&format!("{name}\n")).map(|()| Exit::Success)
         }
         Some((Born::NotBuilt(problem), _)) => Err(outcome::not_built(&problem)),
         Some((Born::NameTaken, _)) => {
