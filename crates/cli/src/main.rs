@@ -5,12 +5,14 @@
 
 mod args;
 mod commands;
+mod daemon;
 mod exit;
 mod failure;
 mod gatekeeper;
 mod outlet;
 mod output;
 mod places;
+mod proxy_parts;
 mod secret_sources;
 mod settings;
 mod terminal;

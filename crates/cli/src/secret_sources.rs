@@ -26,11 +26,11 @@ impl SecretSources {
     /// From the configuration and the environment of this process. No source is read.
     pub fn find() -> Result<Self, Failure> {
         let Settings { places, config } = Settings::load()?;
-        Ok(Self::of(&places, &config))
+        Ok(Self::with(&places, &config, HostVariables::of_this_process()))
     }
 
-    /// The same for a configuration that has been read.
-    pub fn of(places: &Places, config: &Config) -> Self {
+    /// From a configuration, and variables that need not be those of this process.
+    pub fn with(places: &Places, config: &Config, host: HostVariables) -> Self {
         let fallback = match config.egress.allow_env_fallback {
             true => EnvironmentFallback::Allow,
             false => EnvironmentFallback::Refuse,
@@ -44,7 +44,7 @@ impl SecretSources {
             environment::build(&host, &request, &ProviderVariables::new(&registry)).environment
         };
         let loader = Loader {
-            host: HostVariables::of_this_process(),
+            host,
             command_environment,
             base: places.config.clone(),
             home: env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute()),

@@ -10,10 +10,10 @@ use cofferdam_audit::Recorder;
 use cofferdam_secrets::Store;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
 
 use crate::ca::Authority;
 use crate::client::Client;
+use crate::counts::Counts;
 use crate::credentials::Credentials;
 use crate::dial::Dialler;
 use crate::engine::Engine;
@@ -33,12 +33,6 @@ pub struct Parts {
     pub recorder: Arc<Recorder>,
     /// Authorities that upstreams may have besides the system's (`upstream_ca_files`).
     pub upstream_authorities: Vec<CertificateDer<'static>>,
-}
-
-/// The certificates of a PEM file; none if it is not one, or holds none.
-pub fn certificates(pem: &[u8]) -> Option<Vec<CertificateDer<'static>>> {
-    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    read.ok().filter(|read| !read.is_empty())
 }
 
 /// A running proxy; copies are the same one.
@@ -84,8 +78,14 @@ impl Proxy {
             names: Names::new(),
             pool: Arc::new(Pool::new(dialler)),
             recorder: parts.recorder,
+            counts: Counts::default(),
         };
         Ok(Self { engine: Arc::new(engine) })
+    }
+
+    /// What this proxy has decided so far.
+    pub fn counts(&self) -> &Counts {
+        &self.engine.counts
     }
 
     /// The tokens that this proxy accepts.

@@ -7,6 +7,7 @@ mod config;
 pub mod demo;
 pub mod docker;
 pub mod doctor;
+pub mod egress;
 mod env;
 pub mod exec_code;
 pub mod hook;
@@ -64,6 +65,7 @@ pub enum Command {
     Overlay(overlay::OverlayArgs),
     Doctor(doctor::DoctorArgs),
     Demo(demo::DemoArgs),
+    Egress(egress::EgressArgs),
     Docker(docker::DockerArgs),
     /// The gate: what a command would do, and whether somebody has to be asked
     Approvals(approvals::Approvals),

@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use cofferdam_audit::{Label, OnWriteFailure, Recorder, Settings as RecordSettings};
 use cofferdam_egress::service::{Base, Covered, Listeners, Opening, Service, Wanted};
-use cofferdam_egress::{Authority, CertificateDer, ClientId, Parts, Proxy, StandInFile, Token};
+use cofferdam_egress::upstream_ca::{self, UpstreamAuthority};
+use cofferdam_egress::{Authority, ClientId, Parts, Proxy, StandInFile, Token};
 use cofferdam_policy::document::{self, Config, Project};
 use cofferdam_policy::layers::Layered;
 use cofferdam_policy::provider::{Kind, Provider};
@@ -248,7 +249,7 @@ fn uncovered(config: &Config, provider: &Provider) -> Result<(), Failure> {
         )))
 }
 
-fn upstream_authorities(config: &Config, loader: &Loader) -> Result<Vec<CertificateDer<'static>>, Failure> {
+fn upstream_authorities(config: &Config, loader: &Loader) -> Result<Vec<UpstreamAuthority>, Failure> {
     let mut certificates = Vec::new();
     for text in &config.egress.upstream_ca_files {
         let path: Option<PathBuf> = document::locate(text, &loader.base, loader.home.as_deref());
@@ -258,7 +259,7 @@ fn upstream_authorities(config: &Config, loader: &Loader) -> Result<Vec<Certific
         };
         let path = path.ok_or_else(|| failed("is no path".to_owned()))?;
         let pem = std::fs::read(&path).map_err(|error| failed(error.to_string()))?;
-        let read = cofferdam_egress::certificates(&pem);
+        let read = upstream_ca::certificates(&pem);
         certificates.extend(read.ok_or_else(|| failed("holds no certificate in PEM".to_owned()))?);
     }
     Ok(certificates)

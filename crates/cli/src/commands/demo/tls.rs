@@ -38,7 +38,7 @@ pub fn server(name: &str) -> io::Result<(Arc<ServerConfig>, String)> {
 pub fn client(bundle: &Path) -> io::Result<Arc<ClientConfig>> {
     let mut roots = RootCertStore::empty();
     let pem = std::fs::read(bundle)?;
-    for certificate in cofferdam_egress::certificates(&pem).unwrap_or_default() {
+    for certificate in cofferdam_egress::upstream_ca::certificates(&pem).unwrap_or_default() {
         roots.add(certificate).map_err(io::Error::other)?;
     }
     let config = ClientConfig::builder_with_provider(default_provider().into())

@@ -23,6 +23,7 @@ use cofferdam_sandbox::planner;
 use cofferdam_sandbox::request::{Profile, Request};
 use cofferdam_sandbox::survey::Machine;
 use cofferdam_sandbox::text::Text;
+use cofferdam_secrets::source::HostVariables;
 
 use crate::args::run::{
     Isolation as TypedIsolation, Network as TypedNetwork, Profile as TypedProfile, SandboxOptions,
@@ -149,8 +150,11 @@ impl Wished {
             session,
             telling,
         };
-        let opened = Outlet::open(&wish, SecretSources::of(&self.places, config))
-            .and_then(|outlet| Ok((outlet::further_ports(config, &self.allow, &outlet.providers)?, outlet)));
+        let opened =
+            Outlet::open(&wish, SecretSources::with(&self.places, config, HostVariables::of_this_process()))
+                .and_then(|outlet| {
+                    Ok((outlet::further_ports(config, &self.allow, &outlet.providers)?, outlet))
+                });
         match opened {
             Ok((ports, outlet)) => {
                 self.request.further_ports = ports;
