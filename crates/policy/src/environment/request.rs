@@ -115,7 +115,7 @@ impl Fixed {
         &self.name
     }
 
-    pub(super) fn value(&self) -> &OsStr {
+    pub fn value(&self) -> &OsStr {
         &self.value
     }
 }
