@@ -50,6 +50,7 @@ impl<'a> Entry<'a> {
             way: RunWay::Command,
             network: match self.network {
                 Network::None => NetworkMode::None,
+                Network::Proxy => NetworkMode::Proxy,
                 Network::Host => NetworkMode::Host,
             },
             layers: layers(true),
