@@ -15,6 +15,7 @@ use super::client::sessions_directory;
 use super::place::{self, Sessions};
 use super::protocol::{Born, Setup};
 use crate::args::session::SessionNew;
+use crate::commands::run::publish::Published;
 use crate::commands::run::wish::Wished;
 use crate::commands::run::{self, outcome};
 use crate::exit::Exit;
@@ -29,12 +30,22 @@ pub fn new(args: &SessionNew) -> Result<Exit, Failure> {
             .hint("it must be a directory of yours that nobody else can enter")
     })?;
     let network = run::network(&args.sandbox);
-    let wished = Wished::read(&args.sandbox, network)?;
+    let published = Published::listen(&args.publish)?;
+    let mut wished = Wished::read(&args.sandbox, network)?;
+    if args.overlay {
+        let layer = wished.add_layer(&["session".into(), name.clone().into()])?;
+        eprintln!("cofferdam: what is written to the workspace goes to layer {}", layer.id);
+        eprintln!(
+            "hint: cofferdam overlay diff {0}, then cofferdam overlay apply {0} or discard {0}",
+            layer.id
+        );
+    }
     let setup = Setup {
         name: name.clone(),
         sessions: directory.as_path().into(),
         plan: wished.plan()?,
         workspace: wished.request.workspace.as_path().into(),
+        published: args.publish.clone(),
         lifetime: wished.timeout,
         idle: args.idle_timeout,
     };
@@ -44,7 +55,8 @@ pub fn new(args: &SessionNew) -> Result<Exit, Failure> {
     };
     let keeper = start_keeper().map_err(failed)?;
     let image = channel::memory_file(&image.to_bytes()).map_err(failed)?;
-    keeper.send(&setup, &[image.as_fd()]).map_err(failed)?;
+    let descriptors: Vec<_> = std::iter::once(image.as_fd()).chain(published.descriptors()).collect();
+    keeper.send(&setup, &descriptors).map_err(failed)?;
     match keeper.receive().map_err(failed)? {
         Some((Born::Ready(report), _)) => {
             if network != Network::Host {
