@@ -11,6 +11,7 @@ pub mod launch;
 mod layout;
 pub mod messages;
 pub mod overlay;
+pub mod own_walls;
 mod pid_one;
 pub mod plan;
 pub mod planner;

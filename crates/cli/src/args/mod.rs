@@ -6,6 +6,7 @@ mod completions;
 mod config;
 pub mod docker;
 pub mod doctor;
+pub mod egress;
 mod env;
 pub mod exec_code;
 pub mod hook;
@@ -61,6 +62,7 @@ pub enum Command {
     Session(session::SessionArgs),
     Overlay(overlay::OverlayArgs),
     Doctor(doctor::DoctorArgs),
+    Egress(egress::EgressArgs),
     Docker(docker::DockerArgs),
     /// The gate: what a command would do, and whether somebody has to be asked
     Approvals(approvals::Approvals),
