@@ -15,9 +15,9 @@ use super::client::sessions_directory;
 use super::place::{self, Sessions};
 use super::protocol::{Born, Setup};
 use crate::args::session::SessionNew;
+use crate::commands::run::outcome;
 use crate::commands::run::publish::Published;
 use crate::commands::run::wish::Wished;
-use crate::commands::run::{self, outcome};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -29,9 +29,8 @@ pub fn new(args: &SessionNew) -> Result<Exit, Failure> {
         Failure::new(Exit::NotStarted, format!("cannot use {}: {error}", directory.display()))
             .hint("it must be a directory of yours that nobody else can enter")
     })?;
-    let network = run::network(&args.sandbox);
     let published = Published::listen(&args.publish)?;
-    let mut wished = Wished::read(&args.sandbox, network)?;
+    let mut wished = Wished::read(&args.sandbox)?;
     if args.overlay {
         let layer = wished.add_layer(&["session".into(), name.clone().into()])?;
         eprintln!("cofferdam: what is written to the workspace goes to layer {}", layer.id);
@@ -39,6 +38,9 @@ pub fn new(args: &SessionNew) -> Result<Exit, Failure> {
             "hint: cofferdam overlay diff {0}, then cofferdam overlay apply {0} or discard {0}",
             layer.id
         );
+    }
+    if wished.request.network == Network::Proxy {
+        wished.request.network = Network::None;
     }
     let setup = Setup {
         name: name.clone(),
@@ -49,7 +51,7 @@ pub fn new(args: &SessionNew) -> Result<Exit, Failure> {
         lifetime: wished.timeout,
         idle: args.idle_timeout,
     };
-    let image = wished.image(&args.sandbox.env, &[])?;
+    let image = wished.image(&args.sandbox.env, &[], None)?;
     let failed = |error: io::Error| {
         Failure::new(Exit::NotStarted, format!("the session could not be started: {error}"))
     };
@@ -59,7 +61,7 @@ pub fn new(args: &SessionNew) -> Result<Exit, Failure> {
     keeper.send(&setup, &descriptors).map_err(failed)?;
     match keeper.receive().map_err(failed)? {
         Some((Born::Ready(report), _)) => {
-            if network != Network::Host {
+            if wished.request.network != Network::Host {
                 outcome::tell_missing(&report);
             }
             output::text(&format!("{name}\n")).map(|()| Exit::Success)
