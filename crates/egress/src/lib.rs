@@ -47,6 +47,7 @@ pub use ca::{Authority, AuthorityError};
 pub use client::{Client, ClientId, Door, Watcher};
 pub use counts::Counts;
 pub use dns::GivenAddresses;
+pub use java_store::java_store;
 pub use policy::{LivePolicy, Policy};
 pub use proxy::{Parts, Proxy, StartError};
 pub use stand_in::{StandIn, StandInError, StandInFile};
