@@ -6,6 +6,7 @@
 mod admission;
 mod args;
 mod commands;
+mod covering;
 mod daemon;
 mod exit;
 mod failure;

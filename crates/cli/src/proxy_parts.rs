@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cofferdam_audit::{OnWriteFailure, Recorder, Settings as RecordSettings};
-use cofferdam_egress::service::{Base, Covered};
+use cofferdam_egress::service::Base;
 use cofferdam_egress::upstream_ca::{self, UpstreamAuthority};
 use cofferdam_egress::{Authority, Parts, Proxy};
 use cofferdam_policy::document::{self, Config, locate};
 use cofferdam_policy::layers::Layered;
-use cofferdam_policy::provider::Provider;
-use cofferdam_policy::registry::{InUse, Registry};
+use cofferdam_policy::registry::Registry;
 use cofferdam_secrets::Store;
 use cofferdam_secrets::source::HostVariables;
 
+use crate::covering;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::places::Places;
@@ -29,19 +29,10 @@ pub struct ProxyParts {
 }
 
 impl ProxyParts {
-    /// No source is read. Two providers that would put a credential at the same place of the same host are a mistake.
+    /// No source is read.
     pub fn of(places: &Places, config: Config, host: HostVariables) -> Result<Self, Failure> {
         let sources = SecretSources::with(places, &config, host);
-        let covered: Vec<Covered> = sources.kept().map(|provider| covered(provider, &sources)).collect();
-        let in_use = InUse::new(covered.iter().map(|covered| &covered.provider).collect());
-        if let Some((one, other)) = in_use.collisions().first() {
-            let sentence = format!(
-                "the providers {} and {} put a credential at the same place of the same host",
-                one.name, other.name
-            );
-            return Err(Failure::new(Exit::Config, sentence)
-                .hint("leave one of them out, or give them different hosts"));
-        }
+        let covered = covering::covered(&sources, |_| true);
         let home = sources.loader.home.clone();
         let located = config.egress.upstream_ca_files.iter().map(|file| {
             locate(file, &places.config, home.as_deref()).ok_or_else(|| {
@@ -90,16 +81,6 @@ pub fn recorder(places: &Places, config: &Config) -> Result<Arc<Recorder>, Failu
     };
     let settings = RecordSettings { on_write_failure, ..RecordSettings::default() };
     Ok(Arc::new(Recorder::open(&places.audit(), settings)?))
-}
-
-/// The variables in which clients of a provider look: those that are set here, or else the first that it names.
-fn covered(provider: &Provider, sources: &SecretSources) -> Covered {
-    let set = provider.variables.iter().filter(|name| sources.loader.host.is_set(name));
-    let mut variables: Vec<String> = set.map(ToString::to_string).collect();
-    if variables.is_empty() {
-        variables.extend(provider.variables.first().map(ToString::to_string));
-    }
-    Covered { provider: provider.clone(), variables }
 }
 
 fn read_certificates(file: &Path) -> Result<Vec<UpstreamAuthority>, Failure> {

@@ -9,6 +9,8 @@ use crate::source::{SourceError, read_file};
 /// Whose key it is; neither is a secret.
 const GITHUB_APP: [(&str, &str); 2] =
     [("app_id", "GITHUB_APP_ID"), ("installation_id", "GITHUB_APP_INSTALLATION_ID")];
+/// Variables that are read beside a provider's own.
+pub const BESIDE: [&str; 2] = [GITHUB_APP[0].1, GITHUB_APP[1].1];
 /// What the three variables of an AWS key are, in the order in which a provider names them.
 const AWS_KEYS: [&str; 3] = ["access_key_id", "secret_access_key", "session_token"];
 

@@ -16,6 +16,7 @@ mod store;
 mod stores;
 
 pub use cofferdam_linux_sys::memory::Protection;
+pub use document::BESIDE;
 pub use loader::{EnvironmentFallback, LoadError, Loaded, Loader};
 pub use reference::{Origin, SecretRef};
 pub use secret::{Rejected, Secret};

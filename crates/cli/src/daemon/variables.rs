@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 
 use cofferdam_control::channel;
+use cofferdam_policy::document::Config;
 use cofferdam_policy::provider::SecretSource;
 use cofferdam_policy::registry::Registry;
 use cofferdam_secrets::source::HostVariables;
@@ -17,8 +18,8 @@ pub struct Variables(Zeroizing<Vec<u8>>);
 
 impl Variables {
     /// Of the environment of this process: what providers read by themselves, and what sources name.
-    pub fn needed_by(registry: &Registry) -> Self {
-        let mut names = BTreeSet::new();
+    pub fn needed_by(config: &Config, registry: &Registry) -> Self {
+        let mut names: BTreeSet<&str> = config.secrets.variables().chain(cofferdam_secrets::BESIDE).collect();
         for provider in registry.iter() {
             names.extend(provider.variables.iter().map(|name| &**name));
             if let Some(SecretSource::Env { name }) = &provider.secret {

@@ -28,6 +28,7 @@ use cofferdam_sandbox::request::Trust;
 use cofferdam_sandbox::text::Text;
 use cofferdam_secrets::{Loader, Store};
 
+use crate::covering;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::places::Places;
@@ -261,25 +262,10 @@ fn covered(wish: &Wish<'_>, sources: &SecretSources) -> Result<Vec<Covered>, Fai
                 .hint(format!("set {variables}, or name a source for it in config.toml")));
         }
     }
-    let mut used: Vec<Covered> = Vec::new();
-    let mut kept: Vec<&Provider> = sources.kept().filter(|provider| wanted(wish, provider)).collect();
-    // Of two that a request could be meant for at once, by the same variable, the first one stays: a code host
-    // before the model that it also sells.
-    kept.sort_by_key(|provider| provider.kind != Kind::Code);
-    for provider in kept {
-        if provider.hosts.is_empty() {
-            uncovered(wish.config, provider)?;
-            continue;
-        }
-        let variables = sources.variables_of(provider);
-        let same = |other: &Covered| {
-            other.provider.collides(provider) && other.variables.iter().any(|name| variables.contains(name))
-        };
-        if !used.iter().any(same) {
-            used.push(Covered { provider: provider.clone(), variables });
-        }
+    for provider in sources.kept().filter(|provider| wanted(wish, provider) && provider.hosts.is_empty()) {
+        uncovered(wish.config, provider)?;
     }
-    Ok(used)
+    Ok(covering::covered(sources, |provider| wanted(wish, provider)))
 }
 
 fn wanted(wish: &Wish<'_>, provider: &Provider) -> bool {

@@ -262,3 +262,15 @@ fn req_e08_a_model_credential_that_nothing_covers_refuses_the_start() {
     let shown = daemon.call(&["status"]).env("ACME_INTERNAL_API_KEY", "0123456789abcdef0123").run();
     assert!(shown.stdout().contains("ACME_INTERNAL_API_KEY"));
 }
+
+/// Two providers of the registry read this variable, for the same hosts.
+#[test]
+fn req_e12_a_credential_that_two_providers_know_does_not_keep_it_from_starting() {
+    let daemon = Daemon::new("");
+    daemon
+        .call(&["start"])
+        .env("GITHUB_TOKEN", "ghp_0123456789abcdefghijklmnopqrstuvwxyz")
+        .run()
+        .expect_status(0);
+    daemon.call(&["status"]).run().expect_status(0);
+}

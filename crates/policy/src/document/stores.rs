@@ -50,6 +50,18 @@ pub struct Keyring {
     pub program: String,
 }
 
+impl SecretStores {
+    /// The variables that hold what opens the stores.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        let keys =
+            [Some(&self.bitwarden.access_token), self.onepassword.token.as_ref(), Some(&self.vault.token)];
+        keys.into_iter().flatten().filter_map(|key| match key {
+            SecretSource::Env { name } => Some(&**name),
+            _ => None,
+        })
+    }
+}
+
 impl Default for Bitwarden {
     fn default() -> Self {
         let access_token = SecretSource::Env { name: "BWS_ACCESS_TOKEN".into() };
@@ -151,5 +163,19 @@ fn address(text: &str) -> Result<String, Wrong> {
     match secure || here {
         true => Ok(text.trim_end_matches('/').to_owned()),
         false => Err(("would send a credential in the clear".into(), Some("write https://".into()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_opens_the_stores_is_known_by_name() {
+        let mut stores = SecretStores::default();
+        assert_eq!(stores.variables().collect::<Vec<_>>(), ["BWS_ACCESS_TOKEN", "VAULT_TOKEN"]);
+        stores.onepassword.token = Some(SecretSource::Env { name: "OP_TOKEN".into() });
+        stores.vault.token = SecretSource::File { file: "token".into(), key: None };
+        assert_eq!(stores.variables().collect::<Vec<_>>(), ["BWS_ACCESS_TOKEN", "OP_TOKEN"]);
     }
 }

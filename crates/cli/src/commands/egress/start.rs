@@ -80,7 +80,7 @@ fn background(settings: &Settings) -> Result<Exit, Failure> {
     let nonce = identity::nonce().map_err(not_started)?;
     let supervisor =
         launch::start_supervisor(&nonce, &launch::environment(&registry), &log).map_err(not_started)?;
-    let variables = Variables::needed_by(&registry).to_file().map_err(not_started)?;
+    let variables = Variables::needed_by(&settings.config, &registry).to_file().map_err(not_started)?;
     supervisor.send(&setup(settings, Mode::Background), &[variables.as_fd()]).map_err(not_started)?;
     let listen = settings.config.egress.listen;
     match born(&supervisor).map_err(not_started)? {
@@ -155,7 +155,7 @@ fn foreground(settings: &Settings) -> Result<Exit, Failure> {
     let registry = proxy_parts::registry(&settings.config);
     let nonce = identity::nonce().map_err(failed)?;
     let (ours, theirs) = Channel::pair().map_err(failed)?;
-    let variables = Variables::needed_by(&registry).to_file().map_err(failed)?;
+    let variables = Variables::needed_by(&settings.config, &registry).to_file().map_err(failed)?;
     let mut given = vec![variables.as_fd()];
     given.extend(handed.iter().map(AsFd::as_fd));
     ours.send(&setup(settings, Mode::Foreground), &given).map_err(failed)?;
