@@ -155,6 +155,7 @@ impl Body for Cleaned {
     ) -> Poll<Option<Result<Frame<Bytes>, AnswerError>>> {
         let this = self.get_mut();
         while !this.ended {
+            this.exchange.drive(context);
             match ready!(Pin::new(&mut this.body).poll_frame(context)) {
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => match this.piece(data) {

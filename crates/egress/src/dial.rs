@@ -1,13 +1,18 @@
 //! Connections to upstreams: TCP to an address that was looked at, TLS by the target's name, and HTTP on top.
 
+use std::future::poll_fn;
 use std::io;
 use std::net::IpAddr;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use cofferdam_audit::event::EgressReason;
 use cofferdam_policy::host::Host;
-use hyper::client::conn::{http1, http2};
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::client::conn::{TrySendError, http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, DnsName, ServerName};
@@ -36,8 +41,59 @@ pub(crate) enum Wire {
 
 /// The sending end of a connection.
 pub(crate) enum Sender {
-    Http1(http1::SendRequest<Outgoing>),
+    Http1(Http1),
     Http2(http2::SendRequest<Outgoing>),
+}
+
+/// A connection of HTTP/1.1, which carries one request at a time. It has no task of its own: whoever has the request
+/// moves it, so that a request wakes one task and not two that wake each other.
+pub(crate) struct Http1 {
+    sender: http1::SendRequest<Outgoing>,
+    /// None when it has ended.
+    connection: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
+
+impl Http1 {
+    /// Sends a request and waits for the head of its answer.
+    pub async fn send(
+        &mut self,
+        request: Request<Outgoing>,
+    ) -> Result<Response<Incoming>, TrySendError<Request<Outgoing>>> {
+        let mut answer = pin!(self.sender.try_send_request(request));
+        let connection = &mut self.connection;
+        poll_fn(|context| {
+            drive(connection, context);
+            answer.as_mut().poll(context)
+        })
+        .await
+    }
+
+    /// Moves what is under way. Bodies go on only while this is called.
+    pub fn drive(&mut self, context: &mut Context<'_>) {
+        drive(&mut self.connection, context);
+    }
+
+    /// Whether it can take a request now; what the other side did meanwhile is looked at first.
+    pub async fn is_usable(&mut self) -> bool {
+        poll_fn(|context| {
+            self.drive(context);
+            Poll::Ready(self.connection.is_some() && self.sender.is_ready())
+        })
+        .await
+    }
+
+    /// Until it ends, or becomes something else.
+    pub async fn end(mut self) {
+        if let Some(connection) = self.connection.take() {
+            connection.await;
+        }
+    }
+}
+
+fn drive(connection: &mut Option<Pin<Box<dyn Future<Output = ()> + Send>>>, context: &mut Context<'_>) {
+    if connection.as_mut().is_some_and(|connection| connection.as_mut().poll(context).is_ready()) {
+        *connection = None;
+    }
 }
 
 /// How upstreams are spoken to.
@@ -139,8 +195,9 @@ async fn http1(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> 
         .await
         .map_err(|_| EgressReason::UpstreamClosed)?;
     // What breaks a connection is reported to the request on it.
-    tokio::spawn(connection.with_upgrades());
-    Ok(Sender::Http1(sender))
+    let connection = connection.with_upgrades();
+    let connection: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async move { _ = connection.await });
+    Ok(Sender::Http1(Http1 { sender, connection: Some(connection) }))
 }
 
 async fn http2(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> Result<Sender, EgressReason> {

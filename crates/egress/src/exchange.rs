@@ -2,18 +2,21 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::Context;
 use std::time::Instant;
 
 use cofferdam_audit::event::{EgressReason, EgressResponse, ResponsePlace, SecretRedacted};
-use cofferdam_audit::{Event, HostName, Label, Recorder};
+use cofferdam_audit::{Event, HostName, Label};
 
+use crate::dial::Http1;
+use crate::ledger::Ledger;
 use crate::outgoing::Progress;
 use crate::pool::Lease;
 
 /// Writes how the request ended when it is dropped, whichever way that comes about, and gives the connection back
 /// if it can be used again.
 pub(crate) struct Exchange {
-    recorder: Arc<Recorder>,
+    ledger: Arc<Ledger>,
     session: Option<Label>,
     host: HostName,
     provider: Option<Label>,
@@ -35,15 +38,16 @@ enum End {
 
 impl Exchange {
     pub fn begin(
-        recorder: Arc<Recorder>,
+        ledger: Arc<Ledger>,
         session: Option<Label>,
         host: HostName,
         provider: Option<Label>,
         progress: Arc<Progress>,
     ) -> Self {
         let (started, status, end) = (Instant::now(), None, End::Open);
+        ledger.began();
         Self {
-            recorder,
+            ledger,
             session,
             host,
             provider,
@@ -60,6 +64,18 @@ impl Exchange {
     /// The head of the answer is here; the connection is held until its body has ended.
     pub fn answered(&mut self, status: u16, lease: Option<Lease>) {
         (self.status, self.lease) = (Some(status), lease);
+    }
+
+    /// Moves the connection that the answer comes on.
+    pub fn drive(&mut self, context: &mut Context<'_>) {
+        if let Some(lease) = &mut self.lease {
+            lease.drive(context);
+        }
+    }
+
+    /// The connection, for something other than answers.
+    pub fn take_connection(&mut self) -> Option<Http1> {
+        self.lease.take().and_then(Lease::keep)
     }
 
     pub fn failed(&mut self, reason: EgressReason) {
@@ -86,11 +102,6 @@ impl Exchange {
             }
         }
     }
-
-    fn record(&self, event: impl Into<Event>) {
-        // The request itself is on record; that its end is not can only be counted, which the recorder does.
-        let _ = self.recorder.record(self.session.as_ref(), &event.into());
-    }
 }
 
 impl Drop for Exchange {
@@ -100,15 +111,15 @@ impl Drop for Exchange {
             End::Open => Some(EgressReason::ClientClosed),
             End::Failed(reason) => Some(reason),
         };
-        if self.redacted > 0 {
-            self.record(SecretRedacted {
+        let redacted = (self.redacted > 0).then(|| {
+            Event::from(SecretRedacted {
                 host: self.host.clone(),
                 provider: self.provider.clone().unwrap_or_else(|| Label::new("none")),
                 place: ResponsePlace::Body,
                 count: self.redacted,
-            });
-        }
-        self.record(EgressResponse {
+            })
+        });
+        let end = Event::from(EgressResponse {
             host: self.host.clone(),
             status: self.status,
             failure,
@@ -116,5 +127,6 @@ impl Drop for Exchange {
             bytes_received: self.received,
             microseconds: u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX),
         });
+        self.ledger.ended(self.session.as_ref(), redacted.into_iter().chain([end]));
     }
 }

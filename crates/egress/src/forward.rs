@@ -40,12 +40,12 @@ async fn forward(
 ) -> Result<Response<Answer>, EgressReason> {
     let (mut parts, body) = request.into_parts();
     let judged = judge(inbound, &parts, body).await;
-    let (target, judged) = record(inbound, &parts, judged)?;
+    let (target, judged) = record(inbound, &parts, judged).await?;
     let Judged { authorized, body, secret, endpoints } = judged;
 
     let progress = Arc::new(Progress::default());
     let mut exchange = Exchange::begin(
-        inbound.engine.recorder.clone(),
+        inbound.engine.ledger.clone(),
         inbound.client.session.clone(),
         target,
         authorized.provider().map(|provider| Label::new(&*provider.name)),
@@ -135,7 +135,7 @@ async fn judge_target(
 }
 
 /// Puts the decision on record, before anything is let go. What names no target is not a decision about one.
-fn record(
+async fn record(
     inbound: &Inbound,
     parts: &Parts,
     judged: Result<(Target, Result<Judged, EgressReason>), EgressReason>,
@@ -159,7 +159,7 @@ fn record(
         rule: None,
         provider: provider.map(|provider| Label::new(&*provider.name)),
     };
-    inbound.engine.record(&inbound.client, event)?;
+    inbound.engine.ledger.record(inbound.client.session.as_ref(), event).await?;
     judged.map(|judged| (host, judged))
 }
 
@@ -202,7 +202,7 @@ async fn send(
     let (wire, (parts, body)) = outgoing;
     let pool = &inbound.engine.pool;
     let mut request = Request::from_parts(parts, body);
-    if let Some((sender, lease)) = pool.reuse(target, endpoints, wire) {
+    if let Some((sender, lease)) = pool.reuse(target, endpoints, wire).await {
         match send_on(sender, lease, target, request).await {
             Ok(sent) => return Ok(sent),
             Err((Some(unsent), _)) => request = unsent,
@@ -224,7 +224,7 @@ async fn send_on(
     let sent = match &mut sender {
         Sender::Http1(sender) => {
             hop::for_http1(&mut request, target);
-            sender.try_send_request(request).await
+            sender.send(request).await
         }
         Sender::Http2(sender) => {
             hop::for_http2(&mut request, target);

@@ -20,6 +20,7 @@ mod forward;
 mod head;
 mod hop;
 mod leaf;
+mod ledger;
 mod outgoing;
 mod policy;
 mod pool;

@@ -18,11 +18,15 @@ use crate::credentials::Credentials;
 use crate::dial::Dialler;
 use crate::engine::Engine;
 use crate::leaf::Leaves;
+use crate::ledger::Ledger;
 use crate::policy::Policy;
 use crate::pool::Pool;
 use crate::resolve::Names;
 use crate::serve;
 use crate::tokens::Tokens;
+
+/// How often what is kept for later is looked through.
+const SWEEP: Duration = Duration::from_secs(10);
 
 /// What a proxy is made of.
 pub struct Parts {
@@ -75,7 +79,7 @@ impl Proxy {
             leaves: Leaves::new(parts.authority, provider).map_err(|_| StartError::LeafKey)?,
             names: Names::new(),
             pool: Arc::new(Pool::new(dialler)),
-            recorder: parts.recorder,
+            ledger: Arc::new(Ledger::new(parts.recorder)),
         };
         Ok(Self { engine: Arc::new(engine) })
     }
@@ -96,6 +100,23 @@ impl Proxy {
         listener.set_nonblocking(true)?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
         let client = Arc::new(client);
+        tokio::select! {
+            () = self.accept(listener, client) => {}
+            () = self.engine.ledger.tend() => {}
+            () = self.sweep() => {}
+        }
+        Ok(())
+    }
+
+    /// Connections to upstreams that nobody uses any more are closed, also when nothing happens.
+    async fn sweep(&self) {
+        loop {
+            tokio::time::sleep(SWEEP).await;
+            self.engine.pool.sweep();
+        }
+    }
+
+    async fn accept(&self, listener: tokio::net::TcpListener, client: Arc<Client>) {
         loop {
             match listener.accept().await {
                 Ok((stream, _)) => {

@@ -118,7 +118,7 @@ async fn connect(
         Ok(asked) => asked,
         Err(reason) => return refuse(&mut stream, reason).await,
     };
-    let tunnel = match open_tunnel(&engine, &client, target) {
+    let tunnel = match open_tunnel(&engine, &client, target).await {
         Ok(tunnel) => tunnel,
         Err(reason) => return refuse(&mut stream, reason).await,
     };
@@ -157,7 +157,7 @@ fn agrees(target: &Target, host: &[u8]) -> bool {
     named.is_some_and(|(host, port)| host == *target.host() && port.is_none_or(|port| port == target.port()))
 }
 
-fn open_tunnel(engine: &Engine, client: &Client, target: Target) -> Result<Tunnel, EgressReason> {
+async fn open_tunnel(engine: &Engine, client: &Client, target: Target) -> Result<Tunnel, EgressReason> {
     let host = HostName::new(target.host().to_string());
     let port = target.port();
     let judged = authorize::tunnel(&engine.policy(), target);
@@ -165,7 +165,8 @@ fn open_tunnel(engine: &Engine, client: &Client, target: Target) -> Result<Tunne
         Ok(_) => Outcome::Allowed,
         Err(reason) => Outcome::Refused { reason: *reason },
     };
-    engine.record(client, EgressTunnel { outcome, host, port, rule: None })?;
+    let event = EgressTunnel { outcome, host, port, rule: None };
+    engine.ledger.record(client.session.as_ref(), event).await?;
     judged
 }
 
@@ -190,12 +191,11 @@ async fn handshake(
     named: Named,
 ) -> io::Result<()> {
     let mut start = opening(LazyConfigAcceptor::new(Acceptor::default(), stream)).await?;
-    let config = {
-        let hello = start.client_hello();
-        agreed_tunnel(&engine, &client, hello.server_name(), named).and_then(|tunnel| {
-            Ok((engine.leaves.config(&tunnel).map_err(|_| EgressReason::MintFailed)?, tunnel))
-        })
-    };
+    let name = start.client_hello().server_name().map(str::to_owned);
+    let tunnel = agreed_tunnel(&engine, &client, name.as_deref(), named).await;
+    let config = tunnel.and_then(|tunnel| {
+        Ok((engine.leaves.config(&tunnel).map_err(|_| EgressReason::MintFailed)?, tunnel))
+    });
     let Ok((config, tunnel)) = config else {
         start.io.write_all(ACCESS_DENIED).await?;
         return start.io.shutdown().await;
@@ -209,7 +209,7 @@ async fn handshake(
     }
 }
 
-fn agreed_tunnel(
+async fn agreed_tunnel(
     engine: &Engine,
     client: &Client,
     server_name: Option<&str>,
@@ -223,7 +223,7 @@ fn agreed_tunnel(
         Named::InHandshake { port } => {
             let name = server_name.ok_or(EgressReason::TargetMalformed)?;
             let target = Target::of_server_name(name, port).map_err(TargetError::reason)?;
-            open_tunnel(engine, client, target)
+            open_tunnel(engine, client, target).await
         }
     }
 }

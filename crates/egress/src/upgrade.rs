@@ -54,7 +54,11 @@ pub(crate) fn switch(
     parts.headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
     exchange.redacted(clean_headers(patterns.as_ref(), &mut parts.headers));
     inbound.verdict.switch_protocol();
+    let connection = exchange.take_connection();
     tokio::spawn(async move {
+        if let Some(connection) = connection {
+            connection.end().await;
+        }
         if let (Ok(client), Ok(upstream)) = (switching.client.await, upstream.await) {
             splice(client, upstream, redactor, &mut exchange).await;
             exchange.completed();
