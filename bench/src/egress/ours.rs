@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cofferdam_audit::{Recorder, Settings};
-use cofferdam_egress::{Authority, Client, ClientId, Door, Life, Parts, Policy, Proxy};
+use cofferdam_egress::{Authority, Client, Life, LivePolicy, Parts, Policy, Proxy};
 use cofferdam_policy::document::Config;
 use cofferdam_policy::environment::ChildEnvironment;
 use cofferdam_policy::layers::Layered;
@@ -23,17 +23,16 @@ pub async fn serve(listener: TcpListener, directory: &Path, rest: &[String], rea
     let authority = Authority::load_or_create(&directory.join("ours")).expect("an authority");
     let recorder = Recorder::open(&directory.join("audit"), Settings::default()).expect("a record");
     let proxy = Proxy::new(Parts {
-        policy: Policy::new(&Layered::new(config), providers.clone()),
         authority: Arc::new(authority),
         secrets: Store::new(loader(), providers.clone()),
         recorder: Arc::new(recorder),
         upstream_authorities: vec![certificates::authority(directory)],
     })
     .expect("a proxy");
-    let id = ClientId::new();
-    let token = proxy.tokens().mint(id, &providers[0], Life::Sandbox).expect("randomness");
+    let policy = Policy::new(&Layered::new(config), providers.clone());
+    let client = Client::new(Arc::new(LivePolicy::new(policy)));
+    let token = proxy.tokens().mint(client.id, &providers[0], Life::Sandbox).expect("randomness");
     ready(token.expose());
-    let client = Client { id, session: None, door: Door::Proxy };
     let _ = proxy.serve(listener.into_std().expect("a listener"), client).await;
 }
 

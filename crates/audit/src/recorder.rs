@@ -130,17 +130,21 @@ impl Recorder {
 
     /// Writes several events with one write, all or none: what a record costs is its system calls, and those who
     /// come at the same time share them.
-    pub fn record_all(&self, events: &[(Option<Label>, Event)]) -> Result<(), AuditError> {
+    pub fn record_all<'e>(
+        &self,
+        events: impl ExactSizeIterator<Item = (Option<&'e Label>, &'e Event)>,
+    ) -> Result<(), AuditError> {
+        let count = events.len() as u64;
         let written = self.with_lock(|writer, settings| {
             writer.write_unwritten(settings)?;
             writer.make_room(settings)?;
-            writer.write_lines(events.iter().map(|(session, event)| (session.as_ref(), event)), settings)
+            writer.write_lines(events, settings)
         });
         match (written, self.settings.on_write_failure) {
             (Ok(_), _) => Ok(()),
             (Err(error), OnWriteFailure::Refuse) => Err(error),
             (Err(_), OnWriteFailure::Continue) => {
-                self.writer().unwritten += events.len() as u64;
+                self.writer().unwritten += count;
                 Ok(())
             }
         }

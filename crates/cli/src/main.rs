@@ -22,11 +22,12 @@ fn main() -> ExitCode {
     // Before anything is read: from here on no other process of the user can look into this one. What the
     // kernel refused is told by the commands that report protection.
     hardening::apply();
+    let begun = commands::begin();
     let args = match args::parse() {
         Ok(args) => args,
         Err(exit) => return exit.into(),
     };
-    match commands::run(args) {
+    match commands::run(args, begun) {
         Ok(exit) => exit.into(),
         Err(failure) => failure.report().into(),
     }

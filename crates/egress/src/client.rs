@@ -1,8 +1,14 @@
 //! Who asks: the listener that a connection arrived on.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cofferdam_audit::Label;
+use cofferdam_audit::{Event, Label};
+use cofferdam_policy::host::Host;
+use tokio::net::TcpStream;
+
+use crate::dns::GivenAddresses;
+use crate::policy::LivePolicy;
 
 /// One sandbox, or one other client. Never reused within a process, so that a token of a sandbox that is gone
 /// cannot come back to life with the next one.
@@ -17,13 +23,22 @@ impl ClientId {
     }
 }
 
+/// Somebody who wants to know what a client does, as it happens and after it is on record.
+pub trait Watcher: Send + Sync {
+    fn saw(&self, event: &Event);
+}
+
 /// What is known of whoever connects to a listener.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Client {
     pub id: ClientId,
     /// The session's name in the record.
     pub session: Option<Label>,
     pub door: Door,
+    pub policy: Arc<LivePolicy>,
+    /// What the client's own resolver gave out; none for a client that has another resolver.
+    pub given: Option<Arc<GivenAddresses>>,
+    pub watcher: Option<Arc<dyn Watcher>>,
 }
 
 /// What a listener stands for.
@@ -34,4 +49,19 @@ pub enum Door {
     Proxy,
     /// A port of all hosts at once: what was dialled is the port of the target.
     Transparent { port: u16 },
+}
+
+impl Client {
+    /// A client that dials the proxy by its address, and that nobody watches.
+    pub fn new(policy: Arc<LivePolicy>) -> Self {
+        Self { id: ClientId::new(), session: None, door: Door::Proxy, policy, given: None, watcher: None }
+    }
+
+    /// Whom a connection was meant for: the name that its address was given out for, or the address itself.
+    pub(crate) fn dialled(&self, stream: &TcpStream) -> Option<Host> {
+        let Door::Transparent { .. } = self.door else { return None };
+        let address = stream.local_addr().ok()?.ip().to_canonical();
+        let name = self.given.as_ref().and_then(|given| given.name_of(address));
+        Some(name.map_or(Host::Address(address), Host::Name))
+    }
 }

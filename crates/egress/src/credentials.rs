@@ -18,7 +18,7 @@ const FRESH: u64 = 1000;
 const REMEMBERED: usize = 256;
 
 pub(crate) struct Credentials {
-    store: Arc<Store>,
+    store: ArcSwap<Store>,
     start: Instant,
     known: ArcSwap<Known>,
     /// Held while the list changes.
@@ -42,7 +42,13 @@ struct Value {
 impl Credentials {
     pub fn new(store: Store) -> Self {
         let known = ArcSwap::from_pointee(Known::default());
-        Self { store: Arc::new(store), start: Instant::now(), known, changing: Mutex::new(()) }
+        Self { store: ArcSwap::from_pointee(store), start: Instant::now(), known, changing: Mutex::new(()) }
+    }
+
+    /// Asks another store from now on.
+    pub fn replace(&self, store: Store) {
+        self.store.store(Arc::new(store));
+        self.known.load().values.iter().for_each(|value| value.checked.store(0, Ordering::Relaxed));
     }
 
     /// What must not come back to a client.
@@ -58,7 +64,7 @@ impl Credentials {
         {
             return Ok(value.secret.clone());
         }
-        let (store, name) = (self.store.clone(), provider.to_owned());
+        let (store, name) = (self.store.load_full(), provider.to_owned());
         let answer = tokio::task::spawn_blocking(move || store.get(&name)).await;
         match answer {
             Ok(Some(Ok(secret))) => Ok(self.learn(provider, secret, now)),
@@ -68,7 +74,7 @@ impl Credentials {
 
     /// An upstream did not accept this value.
     pub fn rejected(&self, provider: &str, secret: &Arc<Secret>) {
-        self.store.invalidate(provider, secret);
+        self.store.load().invalidate(provider, secret);
         if let Some(value) = self.newest(provider) {
             value.checked.store(0, Ordering::Relaxed);
         }

@@ -8,6 +8,7 @@ use std::time::Instant;
 use cofferdam_audit::event::{EgressReason, EgressResponse, ResponsePlace, SecretRedacted};
 use cofferdam_audit::{Event, HostName, Label};
 
+use crate::client::Client;
 use crate::dial::Http1;
 use crate::ledger::Ledger;
 use crate::outgoing::Progress;
@@ -17,7 +18,7 @@ use crate::pool::Lease;
 /// if it can be used again.
 pub(crate) struct Exchange {
     ledger: Arc<Ledger>,
-    session: Option<Label>,
+    client: Arc<Client>,
     host: HostName,
     provider: Option<Label>,
     started: Instant,
@@ -38,8 +39,7 @@ enum End {
 
 impl Exchange {
     pub fn begin(
-        ledger: Arc<Ledger>,
-        session: Option<Label>,
+        (ledger, client): (Arc<Ledger>, Arc<Client>),
         host: HostName,
         provider: Option<Label>,
         progress: Arc<Progress>,
@@ -48,7 +48,7 @@ impl Exchange {
         ledger.began();
         Self {
             ledger,
-            session,
+            client,
             host,
             provider,
             started,
@@ -127,6 +127,6 @@ impl Drop for Exchange {
             bytes_received: self.received,
             microseconds: u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX),
         });
-        self.ledger.ended(self.session.as_ref(), redacted.into_iter().chain([end]));
+        self.ledger.ended(&self.client, redacted.into_iter().chain([end]));
     }
 }

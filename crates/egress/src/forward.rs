@@ -45,8 +45,7 @@ async fn forward(
 
     let progress = Arc::new(Progress::default());
     let mut exchange = Exchange::begin(
-        inbound.engine.ledger.clone(),
-        inbound.client.session.clone(),
+        (inbound.shard.ledger.clone(), inbound.client.clone()),
         target,
         authorized.provider().map(|provider| Label::new(&*provider.name)),
         progress.clone(),
@@ -75,7 +74,7 @@ async fn forward(
     if response.status() == StatusCode::UNAUTHORIZED
         && let (Some(provider), Some(secret)) = (authorized.provider(), &secret)
     {
-        inbound.engine.credentials.rejected(&provider.name, secret);
+        inbound.shard.engine.credentials.rejected(&provider.name, secret);
     }
     match (response.status(), switching) {
         (StatusCode::SWITCHING_PROTOCOLS, Some(switching)) => {
@@ -116,11 +115,11 @@ async fn judge_target(
     parts: &Parts,
     body: Incoming,
 ) -> Result<Judged, EgressReason> {
-    let engine = &inbound.engine;
+    let engine = &inbound.shard.engine;
     if parts.method == http::Method::CONNECT {
         return Err(EgressReason::UpgradeRefused);
     }
-    let admitted = admit(&engine.policy(), target, parts)?;
+    let admitted = admit(&inbound.client.policy.now(), target, parts)?;
     let body = RequestBody::take(&admitted, parts, body)
         .await
         .map_err(|reason| inbound.verdict.violation().map_or(reason, Violation::reason))?;
@@ -155,11 +154,11 @@ async fn record(
         port,
         method: Method::new(parts.method.as_str()),
         // A token that stands in the path, at its place or elsewhere, is not written down.
-        path: RequestPath::new(parts.uri.path(), &inbound.engine.tokens.places_in(parts.uri.path())),
+        path: RequestPath::new(parts.uri.path(), &inbound.shard.engine.tokens.places_in(parts.uri.path())),
         rule: None,
         provider: provider.map(|provider| Label::new(&*provider.name)),
     };
-    inbound.engine.ledger.record(inbound.client.session.as_ref(), event).await?;
+    inbound.shard.ledger.record(&inbound.client, event).await?;
     judged.map(|judged| (host, judged))
 }
 
@@ -200,7 +199,7 @@ async fn send(
     outgoing: (Wire, (Parts, Outgoing)),
 ) -> Result<(Response<Incoming>, Option<Lease>), EgressReason> {
     let (wire, (parts, body)) = outgoing;
-    let pool = &inbound.engine.pool;
+    let pool = &inbound.shard.pool;
     let mut request = Request::from_parts(parts, body);
     if let Some((sender, lease)) = pool.reuse(target, endpoints, wire).await {
         match send_on(sender, lease, target, request).await {
@@ -249,7 +248,7 @@ fn clean(
     response: Response<Incoming>,
     mut exchange: Exchange,
 ) -> Result<Response<Answer>, EgressReason> {
-    let patterns = inbound.engine.credentials.patterns();
+    let patterns = inbound.shard.engine.credentials.patterns();
     let (mut parts, body) = response.into_parts();
     let look_into = patterns.is_some() && !hyper::body::Body::is_end_stream(&body);
     let decoder = match Decoder::of(&parts.headers) {

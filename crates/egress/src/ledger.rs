@@ -3,18 +3,22 @@
 //! A request is on record before a byte of it leaves. What a record costs is its system calls, so those that are
 //! ready together share them: the first to come leads, lets the others of the same moment come too, and writes for
 //! all. The end of a request is not waited for: it goes along with the next that is written, at the latest after
-//! [`OVERDUE`], and at once when no other request is under way.
+//! [`OVERDUE`], and at once when nothing else is going on.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cofferdam_audit::event::EgressReason;
-use cofferdam_audit::{Event, Label, Recorder};
+use cofferdam_audit::{Event, Recorder};
 use tokio::sync::{Notify, oneshot};
+
+use crate::client::Client;
 
 /// How long the end of a request may wait for company.
 const OVERDUE: Duration = Duration::from_millis(5);
+/// A request that is over sooner than this is probably one of many.
+const BUSY: Duration = Duration::from_millis(1);
 
 pub(crate) struct Ledger {
     recorder: Arc<Recorder>,
@@ -22,23 +26,31 @@ pub(crate) struct Ledger {
     /// Requests that were let through and whose end is not known yet.
     under_way: AtomicUsize,
     ends: Notify,
+    /// When something was written last.
+    written: Mutex<Instant>,
 }
 
 #[derive(Default)]
 struct Queue {
-    entries: Vec<(Option<Label>, Event)>,
+    entries: Vec<(Arc<Client>, Event)>,
     followers: Vec<oneshot::Sender<bool>>,
     led: bool,
 }
 
 impl Ledger {
     pub fn new(recorder: Arc<Recorder>) -> Self {
-        Self { recorder, queue: Mutex::default(), under_way: AtomicUsize::new(0), ends: Notify::new() }
+        Self {
+            recorder,
+            queue: Mutex::default(),
+            under_way: AtomicUsize::new(0),
+            ends: Notify::new(),
+            written: Mutex::new(Instant::now()),
+        }
     }
 
     /// What cannot be recorded does not happen, unless the user said otherwise.
-    pub async fn record(&self, session: Option<&Label>, event: impl Into<Event>) -> Result<(), EgressReason> {
-        let written = match self.enter(session, event.into()) {
+    pub async fn record(&self, client: &Arc<Client>, event: impl Into<Event>) -> Result<(), EgressReason> {
+        let written = match self.enter(client, event.into()) {
             Some(follower) => follower.await.unwrap_or(false),
             None => {
                 let lead = Lead { ledger: self };
@@ -52,9 +64,9 @@ impl Ledger {
     }
 
     /// Nothing for who leads.
-    fn enter(&self, session: Option<&Label>, event: Event) -> Option<oneshot::Receiver<bool>> {
+    fn enter(&self, client: &Arc<Client>, event: Event) -> Option<oneshot::Receiver<bool>> {
         let mut queue = self.queue();
-        queue.entries.push((session.cloned(), event));
+        queue.entries.push((client.clone(), event));
         if !std::mem::replace(&mut queue.led, true) {
             return None;
         }
@@ -69,15 +81,16 @@ impl Ledger {
     }
 
     /// The request itself is on record; that its end is not can only be counted, which the recorder does.
-    pub fn ended(&self, session: Option<&Label>, events: impl IntoIterator<Item = Event>) {
+    pub fn ended(&self, client: &Arc<Client>, events: impl IntoIterator<Item = Event>) {
         let mut queue = self.queue();
-        queue.entries.extend(events.into_iter().map(|event| (session.cloned(), event)));
+        queue.entries.extend(events.into_iter().map(|event| (client.clone(), event)));
         let (led, last) = (queue.led, self.under_way.fetch_sub(1, Ordering::Relaxed) == 1);
         drop(queue);
-        match (led, last) {
+        let busy = !last || self.written().elapsed() < BUSY;
+        match (led, busy) {
             (true, _) => {}
-            (false, true) => self.flush(),
-            (false, false) => self.ends.notify_one(),
+            (false, false) => self.flush(),
+            (false, true) => self.ends.notify_one(),
         }
     }
 
@@ -91,7 +104,7 @@ impl Ledger {
     }
 
     /// Writes what is there, unless somebody leads and will.
-    fn flush(&self) {
+    pub fn flush(&self) {
         let mut queue = self.queue();
         if !queue.led {
             let taken = std::mem::take(&mut *queue);
@@ -101,11 +114,25 @@ impl Ledger {
     }
 
     fn write(&self, Queue { entries, followers, .. }: Queue) -> bool {
-        let written = entries.is_empty() || self.recorder.record_all(&entries).is_ok();
+        if entries.is_empty() {
+            return true;
+        }
+        let lines = entries.iter().map(|(client, event)| (client.session.as_ref(), event));
+        let written = self.recorder.record_all(lines).is_ok();
+        *self.written() = Instant::now();
+        for (client, event) in entries.iter().filter(|_| written) {
+            if let Some(watcher) = &client.watcher {
+                watcher.saw(event);
+            }
+        }
         for follower in followers {
             let _ = follower.send(written);
         }
         written
+    }
+
+    fn written(&self) -> MutexGuard<'_, Instant> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {

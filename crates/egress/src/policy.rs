@@ -1,12 +1,34 @@
 //! What is allowed now, as one value that is swapped whole.
 
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
 use cofferdam_policy::document::Egress;
 use cofferdam_policy::host::{Host, HostIndex};
 use cofferdam_policy::layers::{Layered, Reach};
 use cofferdam_policy::provider::Provider;
 use cofferdam_policy::registry::InUse;
 
-/// The compiled policy of a proxy.
+/// A client's policy, which may be replaced while the client is served.
+pub struct LivePolicy(ArcSwap<Policy>);
+
+impl LivePolicy {
+    pub fn new(policy: Policy) -> Self {
+        Self(ArcSwap::from_pointee(policy))
+    }
+
+    /// The policy as it is now; a request keeps the one it was judged by.
+    pub(crate) fn now(&self) -> Arc<Policy> {
+        self.0.load_full()
+    }
+
+    /// Puts another policy in force for every request from now on. Those under way keep theirs.
+    pub fn replace(&self, policy: Policy) {
+        self.0.store(Arc::new(policy));
+    }
+}
+
+/// The compiled policy of a client.
 pub struct Policy {
     pub(crate) reach: Reach,
     pub(crate) egress: Egress,

@@ -38,7 +38,7 @@ struct Kept {
 }
 
 pub(crate) struct Pool {
-    dialler: Dialler,
+    dialler: Arc<Dialler>,
     kept: Mutex<HashMap<Key, Kept>>,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Lease {
 }
 
 impl Pool {
-    pub fn new(dialler: Dialler) -> Self {
+    pub fn new(dialler: Arc<Dialler>) -> Self {
         Self { dialler, kept: Mutex::new(HashMap::new()) }
     }
 

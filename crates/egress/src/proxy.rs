@@ -2,15 +2,15 @@
 
 use std::fmt;
 use std::io;
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use cofferdam_audit::Recorder;
 use cofferdam_secrets::Store;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::CertificateDer;
+use tokio::task::JoinSet;
 
 use crate::ca::Authority;
 use crate::client::Client;
@@ -18,19 +18,13 @@ use crate::credentials::Credentials;
 use crate::dial::Dialler;
 use crate::engine::Engine;
 use crate::leaf::Leaves;
-use crate::ledger::Ledger;
-use crate::policy::Policy;
-use crate::pool::Pool;
 use crate::resolve::Names;
 use crate::serve;
+use crate::shard::{Seat, Shards};
 use crate::tokens::Tokens;
-
-/// How often what is kept for later is looked through.
-const SWEEP: Duration = Duration::from_secs(10);
 
 /// What a proxy is made of.
 pub struct Parts {
-    pub policy: Policy,
     pub authority: Arc<Authority>,
     pub secrets: Store,
     pub recorder: Arc<Recorder>,
@@ -42,6 +36,7 @@ pub struct Parts {
 #[derive(Clone)]
 pub struct Proxy {
     engine: Arc<Engine>,
+    shards: Arc<Shards>,
 }
 
 /// Why a proxy cannot start.
@@ -52,6 +47,8 @@ pub enum StartError {
     UpstreamAuthority(rustls::Error),
     /// The kernel gave no key.
     LeafKey,
+    /// The kernel gave no thread.
+    Threads(io::Error),
 }
 
 impl fmt::Display for StartError {
@@ -60,6 +57,7 @@ impl fmt::Display for StartError {
             Self::UpstreamAuthority(error) => {
                 write!(f, "a certificate of upstream_ca_files cannot be used: {error}")
             }
+            Self::Threads(error) => write!(f, "no threads can be started: {error}"),
             Self::LeafKey => f.write_str("no key for certificates can be made"),
         }
     }
@@ -73,15 +71,15 @@ impl Proxy {
         let dialler = Dialler::new(provider.clone(), parts.upstream_authorities)
             .map_err(StartError::UpstreamAuthority)?;
         let engine = Engine {
-            policy: ArcSwap::from_pointee(parts.policy),
             tokens: Tokens::default(),
             credentials: Credentials::new(parts.secrets),
             leaves: Leaves::new(parts.authority, provider).map_err(|_| StartError::LeafKey)?,
             names: Names::new(),
-            pool: Arc::new(Pool::new(dialler)),
-            ledger: Arc::new(Ledger::new(parts.recorder)),
+            recorder: parts.recorder,
         };
-        Ok(Self { engine: Arc::new(engine) })
+        let engine = Arc::new(engine);
+        let shards = Shards::start(&engine, &Arc::new(dialler)).map_err(StartError::Threads)?;
+        Ok(Self { engine, shards: Arc::new(shards) })
     }
 
     /// The tokens that this proxy accepts.
@@ -89,42 +87,42 @@ impl Proxy {
         &self.engine.tokens
     }
 
-    /// Puts another policy in force for every request from now on. Those under way keep theirs.
-    pub fn replace_policy(&self, policy: Policy) {
-        self.engine.policy.store(Arc::new(policy));
+    /// Takes credentials from elsewhere from now on. What was read before is still looked for in answers.
+    pub fn replace_secrets(&self, secrets: Store) {
+        self.engine.credentials.replace(secrets);
+    }
+
+    /// Puts the ends of requests on record that wait for company there.
+    pub fn flush(&self) {
+        self.shards.flush();
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
     }
 
     /// Accepts connections for ever; the listener they arrive on is who they are. It may be a descriptor that was
-    /// handed over from elsewhere. Ends with the future.
+    /// handed over from elsewhere. All connections end with the future.
     pub async fn serve(&self, listener: TcpListener, client: Client) -> io::Result<()> {
         listener.set_nonblocking(true)?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
         let client = Arc::new(client);
-        tokio::select! {
-            () = self.accept(listener, client) => {}
-            () = self.engine.ledger.tend() => {}
-            () = self.sweep() => {}
-        }
-        Ok(())
-    }
-
-    /// Connections to upstreams that nobody uses any more are closed, also when nothing happens.
-    async fn sweep(&self) {
+        let mut connections = JoinSet::new();
         loop {
-            tokio::time::sleep(SWEEP).await;
-            self.engine.pool.sweep();
-        }
-    }
-
-    async fn accept(&self, listener: tokio::net::TcpListener, client: Arc<Client>) {
-        loop {
-            match listener.accept().await {
-                Ok((stream, _)) => {
-                    tokio::spawn(serve::connection(self.engine.clone(), client.clone(), stream));
+            match listener.accept().await.and_then(|(stream, _)| stream.into_std()) {
+                Ok(stream) => {
+                    while connections.try_join_next().is_some() {}
+                    let (seat, client) = (self.shards.seat(), client.clone());
+                    let runtime = seat.runtime.clone();
+                    connections.spawn_on(connection(seat, client, stream), &runtime);
                 }
                 // Out of descriptors, or a client that left before it was accepted: neither ends the service.
                 Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
             }
         }
     }
+}
+
+async fn connection(seat: Seat, client: Arc<Client>, stream: TcpStream) {
+    serve::connection(seat.shard.clone(), client, stream).await;
 }

@@ -71,7 +71,8 @@ pub(crate) enum Arrival {
     /// In the clear, at a port for proxies: each request names its own target.
     Proxy,
     /// In the clear, dialled as if it were the target itself: the port is known, the name is in each request.
-    Transparent { port: u16 },
+    /// If the sandbox's resolver gave out the address that was dialled, the name it gave it out for is known too.
+    Transparent { port: u16, dialled: Option<Host> },
     /// Inside a tunnel or a handshake that named the target already.
     Agreed(Target),
 }
@@ -97,9 +98,21 @@ impl Target {
         }
     }
 
-    /// The target of a handshake that nothing announced.
-    pub(crate) fn of_server_name(name: &str, port: u16) -> Result<Self, TargetError> {
-        let host = Host::parse(name).map_err(|_| TargetError::Malformed)?;
+    /// The target of a handshake that nothing announced: the name in it, or what was dialled. A name that our own
+    /// resolver gave the address for must be the name in the handshake; any other address says nothing against it.
+    pub(crate) fn of_handshake(
+        name: Option<&str>,
+        dialled: Option<Host>,
+        port: u16,
+    ) -> Result<Self, TargetError> {
+        let named = name.map(Host::parse).transpose().map_err(|_| TargetError::Malformed)?;
+        let host = match (named, dialled) {
+            (Some(named), Some(Host::Name(dialled))) if named != Host::Name(dialled.clone()) => {
+                return Err(TargetError::Mismatch);
+            }
+            (Some(host), _) | (None, Some(host)) => host,
+            (None, None) => return Err(TargetError::Malformed),
+        };
         Ok(Self { protocol: Protocol::Https, host, port })
     }
 
@@ -146,7 +159,7 @@ pub(crate) fn agree(arrival: &Arrival, parts: &Parts) -> Result<Target, TargetEr
     };
     let known_port = match arrival {
         Arrival::Proxy => None,
-        Arrival::Transparent { port } => Some(*port),
+        Arrival::Transparent { port, .. } => Some(*port),
         Arrival::Agreed(target) => Some(target.port),
     };
     let port_of = |written: Option<u16>| written.unwrap_or(protocol.default_port());
@@ -154,7 +167,8 @@ pub(crate) fn agree(arrival: &Arrival, parts: &Parts) -> Result<Target, TargetEr
     let header = header.map(|(host, port)| (host, port_of(port)));
     let agreed = match arrival {
         Arrival::Agreed(target) => Some((target.host.clone(), target.port)),
-        _ => None,
+        Arrival::Transparent { port, dialled } => dialled.clone().map(|host| (host, *port)),
+        Arrival::Proxy => None,
     };
     let mut named = [agreed, uri, header].into_iter().flatten();
     let (host, port) = named.next().ok_or(TargetError::Malformed)?;
@@ -225,7 +239,7 @@ mod tests {
         assert_eq!(shown(&tunnel(), &h2), expected);
         let proxied = h1("http://XN--bcher-kva.example:8080/x", "xn--bcher-kva.example:8080");
         assert_eq!(shown(&Arrival::Proxy, &proxied), Ok("Http xn--bcher-kva.example:8080".to_owned()));
-        let transparent = Arrival::Transparent { port: 8080 };
+        let transparent = Arrival::Transparent { port: 8080, dialled: None };
         assert_eq!(
             shown(&transparent, &h1("/", "[2001:db8::1]:8080")),
             Ok("Http [2001:db8::1]:8080".to_owned())
@@ -262,8 +276,8 @@ mod tests {
             (Arrival::Proxy, h1("a.example:80", &["a.example"]), Protocol),
             (Arrival::Proxy, h1("http://0x7f.1/", &["0x7f.1"]), Malformed),
             (Arrival::Proxy, request(Version::HTTP_10, "/", &[]), Malformed),
-            (Arrival::Transparent { port: 80 }, h1("/", &["a.example:8080"]), Mismatch),
-            (Arrival::Transparent { port: 8080 }, h1("/", &["a.example"]), Mismatch),
+            (Arrival::Transparent { port: 80, dialled: None }, h1("/", &["a.example:8080"]), Mismatch),
+            (Arrival::Transparent { port: 8080, dialled: None }, h1("/", &["a.example"]), Mismatch),
         ] {
             assert_eq!(agree(&arrival, &parts), Err(error), "{:?} {:?}", parts.uri, parts.headers);
         }
@@ -287,6 +301,16 @@ mod tests {
         assert_eq!(target.confirmed_by(Some("b.example")), Err(TargetError::Mismatch));
         assert_eq!(target.confirmed_by(Some("a@example")), Err(TargetError::Malformed));
         assert_eq!(target.authority(), "a.example");
-        assert_eq!(Target::of_server_name("a.example", 8443).unwrap().authority(), "a.example:8443");
+        let shake = |name, dialled: Option<&str>| {
+            Target::of_handshake(name, dialled.map(|host| Host::parse(host).unwrap()), 8443)
+                .map(|target| target.authority())
+        };
+        assert_eq!(shake(Some("a.example"), None), Ok("a.example:8443".to_owned()));
+        assert_eq!(shake(Some("a.example"), Some("A.example")), Ok("a.example:8443".to_owned()));
+        assert_eq!(shake(None, Some("a.example")), Ok("a.example:8443".to_owned()));
+        assert_eq!(shake(Some("a.example"), Some("192.0.2.1")), Ok("a.example:8443".to_owned()));
+        assert_eq!(shake(None, Some("192.0.2.1")), Ok("192.0.2.1:8443".to_owned()));
+        assert_eq!(shake(Some("a.example"), Some("b.example")), Err(TargetError::Mismatch));
+        assert_eq!(shake(None, None), Err(TargetError::Malformed));
     }
 }

@@ -1,5 +1,6 @@
 //! What goes over the wire: streams as they come, bodies byte for byte, and nothing that can be read in two ways.
 
+mod clients;
 mod proxied;
 
 use std::io::{Read, Write};
@@ -178,7 +179,7 @@ fn a_new_policy_holds_for_the_next_request_of_a_connection_that_is_open() {
         stream.read_exact(&mut byte).expect("the answer");
         answer.push(byte[0]);
     }
-    proxied.proxy.replace_policy(Policy::new(&Layered::new(Config::default()), Vec::new()));
+    proxied.policy().replace(Policy::new(&Layered::new(Config::default()), Vec::new()));
     stream
         .write_all(b"GET / HTTP/1.1\r\nHost: plain.example.test\r\nConnection: close\r\n\r\n")
         .expect("the proxy reads");

@@ -13,7 +13,7 @@ use crate::control_group::ControlGroup;
 pub use crate::control_group::Exceeded;
 use crate::messages::{Ended, FromSandbox, Last, NotStarted, Problem, ToSandbox, Window};
 use crate::pid_one;
-use crate::plan::{Identity, Limits, Network, Plan};
+use crate::plan::{Identity, Limits, Plan};
 use crate::report::Report;
 use crate::text::Text;
 
@@ -60,8 +60,9 @@ pub struct Start<'a> {
     pub descriptors: &'a [BorrowedFd<'a>],
 }
 
-/// Makes the namespaces. This process must have one thread.
-pub fn prepare(network: Network) -> io::Result<Prepared> {
+/// Makes the namespaces. This process must have one thread. What the plan does not want of them (a network of its
+/// own) is left unused: this comes before anybody knows what the plan will be.
+pub fn prepare() -> io::Result<Prepared> {
     // The network namespace is not among them: the first process makes it while this one makes the plan.
     let namespaces = Namespaces::USER
         .and(Namespaces::PID)
@@ -79,7 +80,7 @@ pub fn prepare(network: Network) -> io::Result<Prepared> {
         Cloned::Child => {
             // Held open here, it would hide the launcher's end from this process for ever.
             drop(ours);
-            pid_one::run(&theirs, identity, network)
+            pid_one::run(&theirs, identity)
         }
         Cloned::Parent { child, pid } => Ok(Prepared { channel: ours, process: child, pid }),
     }

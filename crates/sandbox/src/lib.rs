@@ -3,7 +3,6 @@
 //! A [`request::Request`] and a look at the host become a [`plan::Plan`] (data); [`launch`] makes the namespaces
 //! and hands the plan to their first process, which carries it out stage by stage and then starts commands.
 
-pub mod channel;
 mod command;
 mod control_group;
 pub mod diagnosis;
@@ -26,3 +25,5 @@ mod sweep;
 pub mod terminal_filter;
 pub mod text;
 mod trees;
+
+pub use cofferdam_control::channel;

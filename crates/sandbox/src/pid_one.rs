@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, WaitOptions};
 use crate::channel::Channel;
 use crate::command;
 use crate::messages::{Ended, FromSandbox, Last, Problem, ToSandbox};
-use crate::plan::{Identity, Network};
+use crate::plan::Identity;
 use crate::stages::{self, Confined};
 use crate::sweep;
 use crate::trees::Trees;
@@ -23,8 +23,8 @@ const SIGCHLD: i32 = 17;
 const SIGTERM: i32 = 15;
 
 /// Runs as the first process until the launcher is gone or the first command has ended.
-pub fn run(channel: &Channel, identity: Identity, network: Network) -> ! {
-    let status = match serve(channel, identity, network) {
+pub fn run(channel: &Channel, identity: Identity) -> ! {
+    let status = match serve(channel, identity) {
         Ok(()) => 0,
         Err(problem) => {
             // If the launcher is gone, nobody is left to be told.
@@ -35,13 +35,13 @@ pub fn run(channel: &Channel, identity: Identity, network: Network) -> ! {
     std::process::exit(status)
 }
 
-fn serve(channel: &Channel, identity: Identity, network: Network) -> Result<(), Problem> {
+fn serve(channel: &Channel, identity: Identity) -> Result<(), Problem> {
     let lost = |error: io::Error| Problem {
         step: "the connection to the launcher".to_owned(),
         error: error.to_string(),
         errno: error.raw_os_error(),
     };
-    let begun = stages::begin(channel, identity, network)?;
+    let begun = stages::begin(channel, identity)?;
     let signals = Signals::take_over(&[SIGCHLD, SIGTERM]).map_err(lost)?;
     let Some((ToSandbox::Build(plan), _)) = channel.receive::<ToSandbox>().map_err(lost)? else {
         return Ok(());

@@ -32,11 +32,11 @@ pub struct Begun {
     report: Report,
     /// How many processes there may be; opened before the host's `/proc` is out of sight.
     most_processes: Option<fs::File>,
-    own_network: Option<network_namespace::Making>,
+    own_network: network_namespace::Making,
 }
 
 /// Leaves the launcher behind and makes everything that does not depend on the plan.
-pub fn begin(channel: &Channel, identity: Identity, network: Network) -> Result<Begun, Problem> {
+pub fn begin(channel: &Channel, identity: Identity) -> Result<Begun, Problem> {
     let mut report = Report::default();
 
     // From here on this process dies with the launcher, however that ends.
@@ -48,10 +48,7 @@ pub fn begin(channel: &Channel, identity: Identity, network: Network) -> Result<
     // From here on nothing that the launcher had open, or was started with, is held by this process.
     step("leaving the descriptors", descriptors::keep_only(channel.as_fd()))?;
     // The network is made beside all that follows, because that takes about as long.
-    let own_network = match network {
-        Network::None => Some(step("a network of its own", network_namespace::begin())?),
-        Network::Host => None,
-    };
+    let own_network = step("a network of its own", network_namespace::begin())?;
     // From here on nothing that the launcher ignored or caught is ignored or caught by a command.
     step("forgetting signal handlers", signals::forget_handlers())?;
 
@@ -95,12 +92,12 @@ pub fn confine(begun: Begun, plan: &Plan) -> Result<(Confined, Report), Problem>
     report.enforced(LayerName::Files, format!("{} operations", plan.files.len()));
 
     // From here on the only network is a loopback that nobody else has.
-    match own_network {
-        Some(network) => {
-            step("a network of its own", network.enter())?;
+    match plan.network {
+        Network::None => {
+            step("a network of its own", own_network.enter())?;
             report.enforced(LayerName::Network, "a loopback of its own");
         }
-        None => report.missing(LayerName::Network, "the host's network, by request"),
+        Network::Host => report.missing(LayerName::Network, "the host's network, by request"),
     }
 
     // From here on no program gains rights by being started, set-user-id programs included.

@@ -10,8 +10,9 @@
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, ResolveFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use rustix::rand::GetRandomFlags;
 
@@ -20,51 +21,75 @@ use crate::text::Text;
 /// Renames what has appeared under these names and gives the new names. Nothing is lost, and a name that cannot
 /// be renamed is given as it is, so that the person hears of it.
 pub fn set_aside(names: &[Text]) -> Vec<Text> {
-    names.iter().filter_map(|name| appeared(name.as_path())).map(aside).collect()
+    // Most names are in the same directory, so the one that was reached last is kept.
+    let mut near = None;
+    names.iter().filter_map(|name| appeared(name.as_path(), &mut near)).map(aside).collect()
 }
 
 /// Something to be set aside: a name in a directory that was reached without following a link.
 struct Appeared {
-    directory: OwnedFd,
+    directory: Rc<OwnedFd>,
     name: OsString,
     path: PathBuf,
 }
 
-/// What stands at a path now. A link on the way there was made inside (those of the host are resolved in the
-/// plan), and leads elsewhere on the host than in here: the link itself is what has appeared.
-fn appeared(path: &Path) -> Option<Appeared> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    // Nearly always there is nothing, which one call tells: with a link on the way it would fail differently.
-    let look = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let found = rustix::fs::openat2(CWD, path, look, Mode::empty(), ResolveFlags::NO_SYMLINKS);
-    if matches!(found, Err(Errno::NOENT | Errno::NOTDIR)) {
-        return None;
-    }
+/// A directory and its path, which has no link in it.
+type Near<'a> = Option<(&'a Path, Rc<OwnedFd>)>;
+
+/// What stands at a path now.
+fn appeared<'a>(path: &'a Path, near: &mut Near<'a>) -> Option<Appeared> {
+    let (parent, name) = (path.parent()?, path.file_name()?);
+    let directory = match near {
+        Some((reached, directory)) if *reached == parent => Rc::clone(directory),
+        _ => match reach(parent)? {
+            Way::Open(directory) => Rc::clone(&near.insert((parent, Rc::new(directory))).1),
+            Way::Link(link) => return Some(link),
+        },
+    };
+    look(&directory, name).ok()?;
+    Some(Appeared { directory, name: name.to_owned(), path: path.to_owned() })
+}
+
+enum Way {
+    Open(OwnedFd),
+    /// A link on the way was made inside (those of the host are resolved in the plan), and leads elsewhere on the
+    /// host than in here: the link itself is what has appeared.
+    Link(Appeared),
+}
+
+/// Goes to a directory step by step, because the filter of the sandbox, in which this runs as well, has no call that
+/// refuses links by itself.
+fn reach(path: &Path) -> Option<Way> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut directory = rustix::fs::openat(CWD, c"/", flags, Mode::empty()).ok()?;
     let mut so_far = PathBuf::from("/");
-    let mut names = path.components().filter_map(|component| match component {
-        Component::Normal(name) => Some(name),
-        _ => None,
-    });
-    let mut name = names.next()?;
-    loop {
+    for name in path.components() {
+        let Component::Normal(name) = name else { continue };
         so_far.push(name);
-        let look = || rustix::fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW);
-        match look() {
-            Err(Errno::ACCESS) => make_writable(&directory).and_then(|()| look()),
+        let open = || rustix::fs::openat(&directory, name, flags, Mode::empty());
+        let below = match open() {
+            Err(Errno::ACCESS) => make_writable(&directory).and_then(|()| open()),
             other => other,
-        }
-        .ok()?;
-        let Some(next) = names.next() else { break };
-        match rustix::fs::openat(&directory, name, flags | OFlags::NOFOLLOW, Mode::empty()) {
+        };
+        match below {
             Ok(below) => directory = below,
-            Err(Errno::LOOP | Errno::NOTDIR) if is_link(&directory, name) => break,
-            // A file stands where a directory would have to be, so the rest of the path does not exist.
+            Err(Errno::LOOP | Errno::NOTDIR) if is_link(&directory, name) => {
+                let name = name.to_owned();
+                return Some(Way::Link(Appeared { directory: Rc::new(directory), name, path: so_far }));
+            }
+            // A file stands where a directory would have to be, or nothing, so the rest of the path does not exist.
             Err(_) => return None,
         }
-        name = next;
     }
-    Some(Appeared { directory, name: name.to_owned(), path: so_far })
+    Some(Way::Open(directory))
+}
+
+fn look(directory: &OwnedFd, name: &OsStr) -> rustix::io::Result<()> {
+    let look = || rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).map(drop);
+    match look() {
+        Err(Errno::ACCESS) => make_writable(directory).and_then(|()| look()),
+        other => other,
+    }
 }
 
 fn is_link(directory: &OwnedFd, name: &OsStr) -> bool {

@@ -77,7 +77,7 @@ const LANDLOCK: &str = "a newer kernel has all of Landlock; where it is switched
 
 /// Builds a sandbox around an empty directory, starts nothing in it, and lets it go.
 fn throw_away() -> Result<Report, String> {
-    let prepared = launch::prepare(Network::None).map_err(|error| format!("namespaces: {error}"))?;
+    let prepared = launch::prepare().map_err(|error| format!("namespaces: {error}"))?;
     let workspace = empty_directory().map_err(|error| format!("a directory to try it in: {error}"))?;
     let request = Request {
         profile: Profile::Strict,

@@ -19,9 +19,14 @@ use crate::args::{Args, Command};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-pub fn run(args: Args) -> Result<Exit, Failure> {
+/// Begins what takes as long as understanding what was typed, and can go on beside that.
+pub fn begin() -> Option<run::Begun> {
+    std::env::args_os().nth(1).is_some_and(|command| command == "run").then(run::begin)
+}
+
+pub fn run(args: Args, begun: Option<run::Begun>) -> Result<Exit, Failure> {
     match args.command {
-        Command::Run(args) => run::run(&args),
+        Command::Run(args) => run::run(&args, begun.unwrap_or_else(run::begin)),
         Command::Session(args) => session::run(&args.command),
         Command::Overlay(args) => overlay::run(&args),
         Command::Doctor(args) => doctor::run(&args),

@@ -3,10 +3,10 @@
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cofferdam_audit::{Recorder, Settings};
-use cofferdam_egress::{Authority, Client, ClientId, Door, Life, Parts, Policy, Proxy, Token};
+use cofferdam_egress::{Authority, Client, ClientId, Door, Life, LivePolicy, Parts, Policy, Proxy, Token};
 use cofferdam_policy::document::Config;
 use cofferdam_policy::environment::ChildEnvironment;
 use cofferdam_policy::layers::Layered;
@@ -32,8 +32,10 @@ pub struct Proxied {
     pub proxy: Proxy,
     pub client: ClientId,
     pub address: SocketAddr,
-    providers: Vec<Provider>,
-    runtime: tokio::runtime::Runtime,
+    pub providers: Vec<Provider>,
+    policy: OnceLock<Arc<LivePolicy>>,
+    pub layered: Layered,
+    pub runtime: tokio::runtime::Runtime,
 }
 
 impl Proxied {
@@ -61,8 +63,9 @@ impl Proxied {
         let authority = Arc::new(Authority::load_or_create(&home.path().join("ca")).expect("an authority"));
         home.write("ca.pem", authority.certificate_pem());
         let recorder = Recorder::open(&home.path().join("audit"), Settings::default()).expect("a record");
+        let layered = Layered::new(config);
+        let policy = OnceLock::new();
         let proxy = Proxy::new(Parts {
-            policy: Policy::new(&Layered::new(config), providers.clone()),
             authority,
             secrets: Store::new(loader(), providers.clone()),
             recorder: Arc::new(recorder),
@@ -73,17 +76,32 @@ impl Proxied {
         .expect("a proxy");
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let (client, address) = (ClientId::new(), SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
-        let mut proxied =
-            Self { home, upstream, proxy, client, address, providers, runtime: runtime.expect("a runtime") };
+        let mut proxied = Self {
+            home,
+            upstream,
+            proxy,
+            client,
+            address,
+            providers,
+            policy,
+            layered,
+            runtime: runtime.expect("a runtime"),
+        };
         proxied.address = proxied.listen(client, Door::Proxy);
         proxied
+    }
+
+    /// The policy of every listener that the test opens itself.
+    pub fn policy(&self) -> Arc<LivePolicy> {
+        let new = || Arc::new(LivePolicy::new(Policy::new(&self.layered, self.providers.clone())));
+        self.policy.get_or_init(new).clone()
     }
 
     /// One more listener.
     pub fn listen(&self, id: ClientId, door: Door) -> SocketAddr {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
         let address = listener.local_addr().expect("a bound address");
-        let (proxy, client) = (self.proxy.clone(), Client { id, session: None, door });
+        let (proxy, client) = (self.proxy.clone(), Client { id, door, ..Client::new(self.policy()) });
         self.runtime.spawn(async move { proxy.serve(listener, client).await });
         address
     }
@@ -117,6 +135,7 @@ impl Proxied {
 
     /// All lines of the record.
     pub fn record(&self) -> String {
+        self.proxy.flush();
         let mut files: Vec<PathBuf> = std::fs::read_dir(self.home.path().join("audit"))
             .expect("the record")
             .map(|entry| entry.expect("an entry").path())

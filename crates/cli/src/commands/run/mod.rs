@@ -8,7 +8,7 @@ pub mod wish;
 use std::io;
 use std::os::fd::AsFd;
 
-use cofferdam_sandbox::launch::{self, Start};
+use cofferdam_sandbox::launch::{self, Prepared, Start};
 use cofferdam_sandbox::messages::Last;
 use cofferdam_sandbox::plan::Network;
 
@@ -21,15 +21,23 @@ use publish::Published;
 use supervise::Rules;
 use wish::Wished;
 
-pub fn run(args: &Run) -> Result<Exit, Failure> {
+/// A sandbox that has begun, or why none could.
+pub type Begun = io::Result<Prepared>;
+
+/// Begins a sandbox as a copy of this process. Before what was typed is looked at, there is least to copy; if it turns
+/// out not to be wanted, it ends with this value.
+pub fn begin() -> Begun {
+    launch::prepare()
+}
+
+pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
     let network = network(&args.sandbox);
     if args.dry_run {
         let plan = Wished::read(&args.sandbox, network)?.plan()?;
         let printed = if args.json { output::json(&plan.whole()) } else { output::text(&plan.to_string()) };
         return printed.map(|()| Exit::Success);
     }
-    // First of all, before anything is read: the sandbox begins as a copy of this process.
-    let prepared = launch::prepare(network).map_err(|error| outcome::no_namespaces(&error))?;
+    let prepared = begun.map_err(|error| outcome::no_namespaces(&error))?;
     let published = Published::listen(&args.publish)?;
     let mut wished = Wished::read(&args.sandbox, network)?;
     let layer = if args.overlay { Some(wished.add_layer(&args.command)?) } else { None };

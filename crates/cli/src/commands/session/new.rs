@@ -42,7 +42,6 @@ pub fn new(args: &SessionNew) -> Result<Exit, Failure> {
         Failure::new(Exit::NotStarted, format!("the session could not be started: {error}"))
     };
     let keeper = start_keeper().map_err(failed)?;
-    keeper.send(&network, &[]).map_err(failed)?;
     let image = channel::memory_file(&image.to_bytes()).map_err(failed)?;
     keeper.send(&setup, &[image.as_fd()]).map_err(failed)?;
     match keeper.receive().map_err(failed)? {

@@ -13,13 +13,13 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
+use cofferdam_control::place::Listener;
 use cofferdam_linux_sys::exec::Image;
 use cofferdam_linux_sys::signals::Signals;
 use cofferdam_sandbox::channel::{self, Channel};
 use cofferdam_sandbox::launch;
-use cofferdam_sandbox::plan::Network;
 
-use super::place::{Listener, Sessions};
+use super::place::Sessions;
 use super::protocol::{Born, Setup};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -33,15 +33,11 @@ const ENDING: [i32; 4] = [1, 2, 3, 15];
 pub fn keep() -> Result<Exit, Failure> {
     let lost = |error: io::Error| Failure::new(Exit::NotStarted, format!("no session: {error}"));
     let parent = Channel::from_connected(io::stdin().as_fd().try_clone_to_owned().map_err(lost)?);
-    let Some((network, _)) = parent.receive::<Network>().map_err(lost)? else {
-        return Err(Failure::new(Exit::Usage, "this command is started by `cofferdam session new`"));
-    };
-    match prepare(&parent, network) {
-        Err(born) => {
-            // Whoever started this is gone if it cannot be told.
-            let _ = parent.send(&born, &[]);
-            Ok(Exit::NotStarted)
-        }
+    match prepare(&parent) {
+        Err(born) => match parent.send(&born, &[]) {
+            Ok(()) => Ok(Exit::NotStarted),
+            Err(_) => Err(Failure::new(Exit::Usage, "this command is started by `cofferdam session new`")),
+        },
         Ok((mut keeper, signals)) => {
             parent.send(&Born::Ready, &[]).map_err(lost)?;
             drop(parent);
@@ -52,10 +48,10 @@ pub fn keep() -> Result<Exit, Failure> {
     }
 }
 
-fn prepare(parent: &Channel, network: Network) -> Result<(Keeper, Signals), Born> {
+fn prepare(parent: &Channel) -> Result<(Keeper, Signals), Born> {
     // Before the plan and the environment have come: the sandbox begins as a copy of this process.
     let prepared =
-        launch::prepare(network).map_err(|error| Born::NoNamespaces(error.raw_os_error().unwrap_or(0)))?;
+        launch::prepare().map_err(|error| Born::NoNamespaces(error.raw_os_error().unwrap_or(0)))?;
     let (setup, first) = receive(parent).map_err(|error| no_socket(&error))?;
     let (sandbox, _report) = prepared.build(&setup.plan).map_err(Born::NotBuilt)?;
     let signals = Signals::take_over(&ENDING).map_err(|error| no_socket(&error))?;

@@ -17,8 +17,8 @@ use super::process::{self, Process, Role};
 use super::shell::Left;
 use super::wait;
 use crate::commands::run::supervise::{GRACE, How, TERM};
-use crate::commands::session::place::Listener;
 use crate::commands::session::protocol::{Refusal, Reply, Request, Setup, Status, What};
+use cofferdam_control::place::Listener;
 
 /// Ended processes whose status and output are kept.
 const KEPT: usize = 64;
@@ -234,7 +234,7 @@ impl Keeper {
 
     fn welcome(&mut self) -> io::Result<()> {
         let Some(listener) = &self.listener else { return Ok(()) };
-        if let Some(channel) = listener.accept()?
+        if let Some((channel, _)) = listener.accept()?
             && self.clients.len() < MOST_CLIENTS
         {
             self.clients.insert(self.next_client, Client { channel, waits: Waits::Nothing });

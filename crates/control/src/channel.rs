@@ -1,4 +1,4 @@
-//! Messages between the launcher and the first process of a sandbox, with descriptors beside them.
+//! Messages between two processes, with descriptors beside them.
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Seek, Write};
 use std::mem::MaybeUninit;
@@ -6,16 +6,18 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::MemfdFlags;
 use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Descriptors that one message may carry.
-const MAX_DESCRIPTORS: usize = 8;
+pub const MAX_DESCRIPTORS: usize = 32;
 /// What fits into one packet; longer messages travel as a file in memory.
 const INLINE: usize = 32 << 10;
+/// The longest message. No plan, script or record comes near it.
+pub const LONGEST: usize = 64 << 20;
 
 /// One end of the connection. Packets keep their borders, so a message is read whole or not at all.
 #[derive(Debug)]
@@ -35,6 +37,9 @@ impl Channel {
 
     pub fn send(&self, message: &impl Serialize, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
         let body = serde_json::to_vec(message)?;
+        if body.len() > LONGEST {
+            return Err(io::Error::other("a message that is too long"));
+        }
         if body.len() <= INLINE {
             return self.send_packet(&body, descriptors);
         }
@@ -47,7 +52,9 @@ impl Channel {
     fn send_packet(&self, body: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
         let mut control = SendAncillaryBuffer::new(&mut space);
-        if !descriptors.is_empty() && !control.push(SendAncillaryMessage::ScmRights(descriptors)) {
+        let fits = descriptors.len() <= MAX_DESCRIPTORS
+            && (descriptors.is_empty() || control.push(SendAncillaryMessage::ScmRights(descriptors)));
+        if !fits {
             return Err(io::Error::other("a message with too many descriptors"));
         }
         rustix::net::sendmsg(&self.0, &[IoSlice::new(body)], &mut control, SendFlags::NOSIGNAL)?;
@@ -65,11 +72,15 @@ impl Channel {
             &mut control,
             RecvFlags::CMSG_CLOEXEC,
         )?;
+        // Taken out first, so that they are closed whatever is wrong with the rest.
         let mut descriptors = Vec::new();
         for message in control.drain() {
             if let RecvAncillaryMessage::ScmRights(received) = message {
                 descriptors.extend(received);
             }
+        }
+        if received.flags.intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a message that is too long"));
         }
         if received.bytes > 0 {
             body.truncate(received.bytes);
@@ -96,8 +107,17 @@ pub fn memory_file(bytes: &[u8]) -> io::Result<OwnedFd> {
     Ok(file.into())
 }
 
+/// What was sent as a file, from where it stands. Something else than a file, which could keep the reader waiting,
+/// and one that is too long are refused.
 pub fn read_memory_file(descriptor: OwnedFd) -> io::Result<Vec<u8>> {
+    let file = std::fs::File::from(descriptor);
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "a message in something that is no file"));
+    }
     let mut bytes = Vec::new();
-    std::fs::File::from(descriptor).read_to_end(&mut bytes)?;
+    file.take(LONGEST as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > LONGEST {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "a message that is too long"));
+    }
     Ok(bytes)
 }

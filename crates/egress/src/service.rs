@@ -1,0 +1,248 @@
+//! The proxy as something that takes clients: sandboxes come with their listeners, get tokens of their own, and go.
+//!
+//! A client is opened first and served when its listeners are there, because its tokens are needed to start the very
+//! command whose sandbox makes the listeners. What a client may reach is the user's configuration with what its
+//! project takes away and what the person typed for it; a new configuration is put under all of them at once.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io;
+use std::net::{TcpListener, UdpSocket};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cofferdam_audit::Label;
+use cofferdam_policy::document::Project;
+use cofferdam_policy::layers::{Layered, RunOptions};
+use cofferdam_policy::provider::Provider;
+use cofferdam_policy::rules::AllowRule;
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
+
+use crate::client::{Client, ClientId, Door, Watcher};
+use crate::dns::{GivenAddresses, Resolver};
+use crate::policy::{LivePolicy, Policy};
+use crate::proxy::Proxy;
+use crate::tokens::{Life, Token};
+
+/// What all clients begin with.
+#[derive(Debug, Clone)]
+pub struct Base {
+    /// The user's configuration.
+    pub layered: Layered,
+    /// The providers whose credential can be had.
+    pub providers: Vec<Covered>,
+}
+
+/// A provider, and the variables in which its clients look for the credential here.
+#[derive(Debug, Clone)]
+pub struct Covered {
+    pub provider: Provider,
+    pub variables: Vec<String>,
+}
+
+/// A wish to be served.
+pub struct Opening {
+    /// The name under which it goes on record.
+    pub session: Label,
+    pub providers: Wanted,
+    /// What the project in the workspace says; it only narrows.
+    pub project: Option<Project>,
+    /// What the person typed for this client.
+    pub allow: Vec<AllowRule>,
+    pub watcher: Option<Arc<dyn Watcher>>,
+}
+
+/// Which of the providers a client uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    All,
+    Named(Vec<String>),
+}
+
+/// A client that may now be served.
+pub struct Opened {
+    pub id: ClientId,
+    /// The providers it uses.
+    pub providers: Vec<String>,
+    /// Variables and the tokens to put there.
+    pub tokens: Vec<(String, Token)>,
+}
+
+/// The sockets of a client, made in its own network namespace.
+#[derive(Debug, Default)]
+pub struct Listeners {
+    pub doors: Vec<(Door, TcpListener)>,
+    pub dns_packets: Vec<UdpSocket>,
+    pub dns_connections: Vec<TcpListener>,
+}
+
+/// Why a client is not served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// There is no provider of this name that a credential is known for.
+    Provider(String),
+    NoRandomness,
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Provider(name) => write!(f, "no credential is known for the provider {name}"),
+            Self::NoRandomness => f.write_str("the kernel gave no randomness for tokens"),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+/// A proxy with its clients.
+pub struct Service {
+    proxy: Proxy,
+    runtime: Handle,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    base: Base,
+    clients: HashMap<ClientId, Served>,
+}
+
+/// A client, and what has to be known to judge it anew.
+struct Served {
+    client: Client,
+    given: Arc<GivenAddresses>,
+    providers: Vec<String>,
+    project: Option<Project>,
+    allow: Vec<AllowRule>,
+    tasks: Vec<AbortHandle>,
+}
+
+impl Service {
+    pub fn new(proxy: Proxy, base: Base, runtime: Handle) -> Self {
+        Self { proxy, runtime, inner: Mutex::new(Inner { base, clients: HashMap::new() }) }
+    }
+
+    pub fn proxy(&self) -> &Proxy {
+        &self.proxy
+    }
+
+    /// Takes a client in and makes its tokens.
+    pub fn open(&self, opening: Opening) -> Result<Opened, OpenError> {
+        let Opening { session, providers, project, allow, watcher } = opening;
+        let mut inner = self.inner();
+        let used = used(&inner.base, &providers)?;
+        let policy = compile(&inner.base, &used, (project.as_ref(), &allow));
+        let given = Arc::new(GivenAddresses::default());
+        let client = Client {
+            session: Some(session),
+            given: Some(given.clone()),
+            watcher,
+            ..Client::new(Arc::new(LivePolicy::new(policy)))
+        };
+        let (id, tokens) = (client.id, self.mint(client.id, &used)?);
+        let providers: Vec<_> = used.iter().map(|covered| covered.provider.name.to_string()).collect();
+        let opened = Opened { id, providers: providers.clone(), tokens };
+        inner.clients.insert(id, Served { client, given, providers, project, allow, tasks: Vec::new() });
+        Ok(opened)
+    }
+
+    fn mint(&self, id: ClientId, used: &[Covered]) -> Result<Vec<(String, Token)>, OpenError> {
+        let mut tokens = Vec::new();
+        for Covered { provider, variables } in used {
+            for variable in variables {
+                let token = self.proxy.tokens().mint(id, provider, Life::Sandbox);
+                let token = token.map_err(|_| {
+                    self.proxy.tokens().forget(id);
+                    OpenError::NoRandomness
+                })?;
+                tokens.push((variable.clone(), token));
+            }
+        }
+        Ok(tokens)
+    }
+
+    /// Serves a client on its listeners until it is closed. A client that is not open is not served.
+    pub fn serve(&self, id: ClientId, listeners: Listeners) -> io::Result<()> {
+        let mut inner = self.inner();
+        let Some(served) = inner.clients.get_mut(&id) else { return Ok(()) };
+        let _in_runtime = self.runtime.enter();
+        let resolver = || {
+            let engine = self.proxy.engine().clone();
+            Arc::new(Resolver::new(engine, served.client.clone(), served.given.clone()))
+        };
+        let resolver = resolver();
+        let mut tasks = Vec::new();
+        for (door, listener) in listeners.doors {
+            let (proxy, client) = (self.proxy.clone(), Client { door, ..served.client.clone() });
+            tasks.push(self.runtime.spawn(async move {
+                let _ = proxy.serve(listener, client).await;
+            }));
+        }
+        for socket in listeners.dns_packets {
+            socket.set_nonblocking(true)?;
+            let socket = tokio::net::UdpSocket::from_std(socket)?;
+            tasks.push(self.runtime.spawn(resolver.clone().serve_packets(socket)));
+        }
+        for listener in listeners.dns_connections {
+            listener.set_nonblocking(true)?;
+            let listener = tokio::net::TcpListener::from_std(listener)?;
+            tasks.push(self.runtime.spawn(resolver.clone().serve_connections(listener)));
+        }
+        served.tasks.extend(tasks.iter().map(tokio::task::JoinHandle::abort_handle));
+        Ok(())
+    }
+
+    /// Lets a client go: its listeners and connections are closed, its tokens are worth nothing from now on.
+    pub fn close(&self, id: ClientId) {
+        self.proxy.tokens().forget(id);
+        let served = self.inner().clients.remove(&id);
+        served.into_iter().flat_map(|served| served.tasks).for_each(|task| task.abort());
+        self.proxy.flush();
+    }
+
+    /// How many clients there are.
+    pub fn clients(&self) -> usize {
+        self.inner().clients.len()
+    }
+
+    /// Puts another configuration under every client. A client keeps the providers that it was opened with, as far
+    /// as they are still there.
+    pub fn reload(&self, base: Base) {
+        let mut inner = self.inner();
+        for served in inner.clients.values() {
+            let used: Vec<_> = base
+                .providers
+                .iter()
+                .filter(|covered| served.providers.iter().any(|name| *name == covered.provider.name))
+                .cloned()
+                .collect();
+            let policy = compile(&base, &used, (served.project.as_ref(), &served.allow));
+            served.client.policy.replace(policy);
+        }
+        inner.base = base;
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn used(base: &Base, wanted: &Wanted) -> Result<Vec<Covered>, OpenError> {
+    let Wanted::Named(names) = wanted else { return Ok(base.providers.clone()) };
+    let find = |name: &String| {
+        let found = base.providers.iter().find(|covered| covered.provider.name == *name);
+        found.cloned().ok_or_else(|| OpenError::Provider(name.clone()))
+    };
+    names.iter().map(find).collect()
+}
+
+fn compile(base: &Base, used: &[Covered], (project, allow): (Option<&Project>, &[AllowRule])) -> Policy {
+    let mut layered = base.layered.clone();
+    if let Some(project) = project {
+        layered = layered.narrow(project.clone());
+    }
+    let typed = RunOptions { allow: allow.to_vec(), ..RunOptions::default() };
+    let layered = layered.overridden_by(typed);
+    Policy::new(&layered, used.iter().map(|covered| covered.provider.clone()).collect())
+}
