@@ -8,7 +8,7 @@ use std::{env, fs};
 
 use serde::Deserialize;
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     #[serde(default)]
@@ -21,6 +21,50 @@ struct File {
     statement: Vec<Statement>,
     #[serde(default)]
     call: Vec<Call>,
+    #[serde(default)]
+    tool: Vec<Tool>,
+    #[serde(default)]
+    verb: Vec<Verb>,
+    /// Programs whose words are text or names of their own, never verbs.
+    #[serde(default)]
+    plain: Vec<String>,
+}
+
+/// What the subcommands of a program do, as phrases.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tool {
+    names: Vec<String>,
+    #[serde(default)]
+    deletes: Vec<String>,
+    #[serde(default)]
+    changes: Vec<String>,
+    #[serde(default)]
+    sends: Vec<String>,
+    #[serde(default)]
+    runs: Vec<String>,
+    #[serde(default)]
+    escalates: Vec<String>,
+    #[serde(default)]
+    persists: Vec<String>,
+    #[serde(default)]
+    stops: Vec<String>,
+    #[serde(default)]
+    reveals: Vec<String>,
+    /// Phrases that make all of it harmless.
+    #[serde(default)]
+    unless: Vec<String>,
+}
+
+/// Words that mean the same to every program that takes subcommands.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Verb {
+    effect: String,
+    words: Vec<String>,
+    /// Only together with one of these.
+    #[serde(default)]
+    with: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -46,6 +90,9 @@ struct Rule {
     ignore_case: bool,
     #[serde(default)]
     exact: bool,
+    /// Copies from elsewhere to here are judged by what they overwrite.
+    #[serde(default)]
+    unless_download: bool,
     #[serde(default)]
     runs: Vec<String>,
     #[serde(default)]
@@ -124,7 +171,7 @@ struct Call {
 
 fn main() {
     println!("cargo:rerun-if-changed=rules");
-    let mut all = File { rule: vec![], wrapper: vec![], variable: vec![], statement: vec![], call: vec![] };
+    let mut all = File::default();
     let mut paths: Vec<_> =
         fs::read_dir("rules").expect("the rules").map(|entry| entry.expect("a rule file").path()).collect();
     paths.sort();
@@ -136,6 +183,9 @@ fn main() {
         all.variable.extend(file.variable);
         all.statement.extend(file.statement);
         all.call.extend(file.call);
+        all.tool.extend(file.tool);
+        all.verb.extend(file.verb);
+        all.plain.extend(file.plain);
     }
     let target = Path::new(&env::var_os("OUT_DIR").expect("set by cargo")).join("tables.rs");
     fs::write(target, tables(&all)).expect("the tables are written");
@@ -151,7 +201,7 @@ fn tables(all: &File) -> String {
         let _ = writeln!(
             out,
             "Rule {{ id: {:?}, category: Category::{}, severity: Severity::{}, decision: Decision::{}, sentence: {:?}, \
-             sub: &{:?}, any: &{:?}, all: &{:?}, none: &{:?}, operand: &[{}], ignore_case: {}, exact: {}, runs: &{:?}, \
+             sub: &{:?}, any: &{:?}, all: &{:?}, none: &{:?}, operand: &[{}], ignore_case: {}, exact: {}, unless_download: {}, runs: &{:?}, \
              unless_runs: &{:?}, matches: &{:?}, no_match: &{:?} }},",
             rule.id,
             camel(&rule.category),
@@ -169,6 +219,7 @@ fn tables(all: &File) -> String {
                 .join(", "),
             rule.ignore_case,
             rule.exact,
+            rule.unless_download,
             rule.runs,
             rule.unless_runs,
             rule.matches,
@@ -232,10 +283,46 @@ fn tables(all: &File) -> String {
         }
     }
     out.push_str("];\n");
+    tools(&mut out, all);
     index(&mut out, "RULE_INDEX", all.rule.iter().map(|rule| &rule.programs));
     index(&mut out, "WRAPPER_INDEX", all.wrapper.iter().map(|wrapper| &wrapper.names));
     index(&mut out, "VARIABLE_INDEX", all.variable.iter().map(|variable| &variable.names));
     out
+}
+
+fn tools(out: &mut String, all: &File) {
+    let _ = writeln!(out, "pub static TOOLS: &[Tool] = &[");
+    for tool in &all.tool {
+        let effects = [
+            ("Deletes", &tool.deletes),
+            ("Changes", &tool.changes),
+            ("Sends", &tool.sends),
+            ("Runs", &tool.runs),
+            ("Escalates", &tool.escalates),
+            ("Persists", &tool.persists),
+            ("Stops", &tool.stops),
+            ("Reveals", &tool.reveals),
+        ];
+        let _ = write!(out, "Tool {{ effects: &[");
+        for (effect, phrases) in effects.into_iter().filter(|(_, phrases)| !phrases.is_empty()) {
+            let _ = write!(out, "(ToolEffect::{effect}, &{phrases:?}),");
+        }
+        let _ = writeln!(out, "], unless: &{:?} }},", tool.unless);
+    }
+    let _ = writeln!(out, "];\npub static VERBS: &[Verb] = &[");
+    for verb in &all.verb {
+        let _ = writeln!(
+            out,
+            "Verb {{ effect: ToolEffect::{}, words: &{:?}, with: &{:?} }},",
+            camel(&verb.effect),
+            verb.words,
+            verb.with
+        );
+    }
+    let mut plain = all.plain.clone();
+    plain.sort();
+    let _ = writeln!(out, "];\npub static PLAIN: &[&str] = &{plain:?};");
+    index(out, "TOOL_INDEX", all.tool.iter().map(|tool| &tool.names));
 }
 
 /// A table sorted by name, for binary search; names with a star go to a short list of their own.

@@ -15,6 +15,8 @@ const PLACES: &[(&str, &str)] = &[
     ("crates/linux-sys/src/exec.rs", "the end of a launch"),
     ("crates/linux-sys/src/network_namespace.rs", "a helper that makes a namespace and ends"),
     ("crates/linux-sys/src/probe/", "calls of a hostile program, for tests"),
+    ("crates/linux-sys/src/bare/replace.rs", "the end of the shim, which becomes another program"),
+    ("crates/docker/build.rs", "the compiler, for the programs that are put into containers"),
     (
         "crates/linux-sys/tests/own_environment.rs",
         "a test that starts itself again with variables of its own",

@@ -149,6 +149,15 @@ impl Judge<'_> {
         if program == "fuser" && !call.has(&['k'], &["kill"]) {
             return;
         }
+        // Whoever holds an unprivileged port is a development server.
+        let port = |word: &cofferdam_shell_syntax::Word| {
+            word.text().split_once('/').is_some_and(|(port, protocol)| {
+                matches!(protocol, "tcp" | "udp") && port.parse::<u16>().is_ok_and(|port| port >= 1024)
+            })
+        };
+        if program == "fuser" && call.operands().all(port) {
+            return;
+        }
         // Signals by which programs are told to look again, not to end.
         if call
             .texts()

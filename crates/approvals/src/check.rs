@@ -8,7 +8,7 @@ use crate::rules::{RULE_INDEX, RULES, Rule, fits};
 use crate::{Category, Decision, Severity};
 
 /// Options in front of a subcommand that take their value in the next word.
-const VALUED: &[&str] = &[
+pub(crate) const VALUED: &[&str] = &[
     "-C",
     "-c",
     "-n",
@@ -70,6 +70,13 @@ impl Judge<'_> {
 
     fn rule(&mut self, shell: &mut Shell, rule: &'static Rule, call: &Call) {
         if !self.applies(rule, call) {
+            return;
+        }
+        if rule.unless_download
+            && let Some(target) = downloaded_to(call)
+        {
+            let target = target.clone();
+            self.written(&target, call);
             return;
         }
         let texts = payloads(rule, call);
@@ -141,6 +148,17 @@ impl Judge<'_> {
             self.report(&report, call.line());
         }
     }
+}
+
+/// The local target of a copy whose sources all lie elsewhere.
+fn downloaded_to(call: &Call) -> Option<&Word> {
+    let paths: Vec<&Word> = call.operands().filter(|word| word.text().contains(['/', '.', ':'])).collect();
+    let (target, sources) = paths.split_last()?;
+    let elsewhere = |word: &&&Word| word.text().contains(':');
+    let deletes =
+        call.texts().any(|text| text.contains("delete") || matches!(text, "mv" | "move" | "moveto"));
+    (!sources.is_empty() && sources.iter().all(|word| elsewhere(&word)) && !elsewhere(&target) && !deletes)
+        .then_some(*target)
 }
 
 /// Whether the words that are no options begin with these, whatever option takes a value.

@@ -5,6 +5,7 @@ use cofferdam_shell_syntax::{FileContent, Input, Shell, SimpleCommand, Source, W
 use crate::Category;
 use crate::call::Call;
 use crate::judge::{Judge, Report};
+use crate::place::Place;
 
 const DOWNLOADERS: &[&str] = &[
     "curl",
@@ -64,6 +65,119 @@ const DECODERS: &[&str] = &[
     "unxz", "zstdcat", "zstd", "uudecode", "rev", "tr", "od", "hexdump", "gpg", "perl", "python", "python3",
     "ruby", "php", "node", "awk", "sed", "printf", "dd", "cut", "tac", "iconv", "strings", "unzip", "tar",
     "7z", "lz4", "brotli", "age", "sops", "jq", "head", "tail", "ascii85", "qprint",
+];
+/// Programs that turn text which nobody can read into text which a shell can run.
+const VEILS: &[&str] = &[
+    "base64",
+    "base32",
+    "base58",
+    "basenc",
+    "xxd",
+    "openssl",
+    "gunzip",
+    "zcat",
+    "gzip",
+    "bzcat",
+    "bunzip2",
+    "bzip2",
+    "xzcat",
+    "unxz",
+    "xz",
+    "zstdcat",
+    "zstd",
+    "unzstd",
+    "uudecode",
+    "rev",
+    "od",
+    "hexdump",
+    "gpg",
+    "iconv",
+    "lz4",
+    "brotli",
+    "age",
+    "sops",
+    "ascii85",
+    "qprint",
+    "tr",
+    "rot13",
+    "caesar",
+    "lzcat",
+    "unlzma",
+    "7z",
+    "ansible-vault",
+];
+/// Words that ask a program for text to be evaluated.
+const HOOK_WORDS: &[&str] = &[
+    "completion",
+    "completions",
+    "completion-script",
+    "--completion",
+    "shellenv",
+    "init",
+    "hook",
+    "env",
+    "activate",
+    "shell",
+    "--print-completion",
+    "generate-shell-completion",
+    "shell-init",
+    "docker-env",
+    "podman-env",
+    "--bash",
+    "--zsh",
+    "--shell",
+    "-s",
+    "--script",
+    "config-env",
+    "aliases",
+    "--alias",
+    "load",
+    "setup",
+    "virtualenv-init",
+    "--init",
+    "signin",
+    "export",
+    "--sh",
+    "-c",
+    "--eval",
+    "path",
+    "--path",
+    "--shellinit",
+    "gen-completions",
+    "hook-env",
+    "shell-hook",
+    "shell.bash",
+    "--shell-init",
+    "login",
+];
+/// Programs that print nothing else.
+const PLAIN_HOOKS: &[&str] = &[
+    "ssh-agent",
+    "dircolors",
+    "keychain",
+    "resize",
+    "tset",
+    "lesspipe",
+    "locale",
+    "thefuck",
+    "gpg-agent",
+    "gnome-keyring-daemon",
+    "register-python-argcomplete",
+    "modulecmd",
+    "lmod",
+    "zoxide",
+    "fasd",
+    "hub",
+    "starship",
+    "direnv",
+    "brew",
+    "rbenv",
+    "pyenv",
+    "nodenv",
+    "jenv",
+    "goenv",
+    "fnm",
+    "atuin",
 ];
 /// Programs whose output is meant to be evaluated by a shell.
 const HOOKS: &[&str] = &[
@@ -142,6 +256,26 @@ fn program(command: &SimpleCommand) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
+/// A program that prints settings for a shell, asked for them.
+fn prints_settings(command: &SimpleCommand) -> bool {
+    let name = program(command);
+    PLAIN_HOOKS.contains(&name)
+        || (HOOKS.contains(&name)
+            && command.argv[1..].iter().any(|word| {
+                let text = word.text().split('=').next().unwrap_or_default();
+                HOOK_WORDS.contains(&text) || text.contains("local::lib") || text.contains("complet")
+            }))
+}
+
+fn is_veil(command: &SimpleCommand) -> bool {
+    let name = program(command);
+    let escapes = |text: &str| {
+        text.as_bytes().windows(2).any(|pair| pair[0] == b'\\' && matches!(pair[1], b'x' | b'0'..=b'7'))
+    };
+    VEILS.contains(&name)
+        || (matches!(name, "printf" | "echo") && command.argv[1..].iter().any(|word| escapes(word.text())))
+}
+
 impl Judge<'_> {
     /// Whether something comes from the network, and whether it was decoded on the way.
     pub(crate) fn origin(&self, shell: &Shell, sources: &[Source]) -> (bool, bool) {
@@ -164,7 +298,7 @@ impl Judge<'_> {
 
     /// Text run as code that is not known.
     pub(crate) fn unknown_script(&mut self, shell: &Shell, text: &Word, call: &Call) {
-        if self.is_hook(shell, text.sources()) {
+        if matches!(call.program(), Some("eval" | "source" | ".")) && self.is_hook(shell, text.sources()) {
             return;
         }
         let report = match self.origin(shell, text.sources()) {
@@ -196,25 +330,49 @@ impl Judge<'_> {
         ranges.len() == sources.len()
             && !ranges.is_empty()
             && ranges.iter().all(|range| {
-                shell.commands()[range.clone()]
+                let mut commands = shell.commands()[range.clone()]
                     .iter()
                     .filter(|command| !command.argv.is_empty())
-                    .all(|command| HOOKS.contains(&program(command)))
+                    .peekable();
+                commands.peek().is_some() && commands.all(prints_settings)
             })
+    }
+
+    /// Text that is known and run as code, but that a person could not read where it stands.
+    pub(crate) fn veiled(&mut self, shell: &Shell, sources: &[Source], call: &Call) {
+        let veiled = sources.iter().any(|source| match source {
+            Source::Commands(range) => {
+                shell.commands().get(range.clone()).unwrap_or_default().iter().any(is_veil)
+            }
+            Source::Variable(_) => false,
+        });
+        if veiled {
+            self.report(
+                &Report::ask(
+                    "decoded-code",
+                    Category::HiddenExecution,
+                    "Text that is decoded or assembled on the way is run as code.",
+                ),
+                call.line(),
+            );
+        }
     }
 
     /// An interpreter that reads its program from standard input.
     pub(crate) fn stdin_script(&mut self, shell: &mut Shell, call: &Call) {
         match &call.input {
-            Input::Inherited | Input::File(_) => {
-                if let Input::File(path) = &call.input
-                    && path.text().starts_with("/dev/tcp/")
-                {
+            Input::Inherited => {}
+            Input::File(path) => {
+                let own = matches!(
+                    call.path(path, self.context).place,
+                    Place::Inside | Place::Regenerable | Place::Temporary
+                ) && path.text().ends_with("sh");
+                if path.text().starts_with("/dev/tcp/") || !own {
                     self.report(
                         &Report::ask(
                             "remote-code",
                             Category::RemoteCode,
-                            "What arrives from the network is run as code.",
+                            "What it reads from elsewhere is run as code.",
                         ),
                         call.line(),
                     );
@@ -222,6 +380,9 @@ impl Judge<'_> {
             }
             Input::Text(text) | Input::Pipe { output: text, .. } => {
                 let text = text.clone();
+                if let (false, Input::Pipe { from, .. }) = (text.is_unknown(), &call.input) {
+                    self.veiled(shell, &[Source::Commands(from.clone())], call);
+                }
                 if text.is_unknown() {
                     let mut origin = text.clone();
                     if let Input::Pipe { from, .. } = &call.input {
@@ -265,7 +426,8 @@ impl Judge<'_> {
     pub(crate) fn script_text(&mut self, shell: &mut Shell, text: &Word, positional: Vec<Word>, call: &Call) {
         let first = text.text().lines().next().unwrap_or_default().to_owned();
         if let Some(interpreter) = first.strip_prefix("#!")
-            && let Some(language) = interpreter.split_whitespace().rev().find_map(crate::inline::Language::of)
+            && let Some(language) =
+                interpreter.split_whitespace().rev().find_map(crate::language::Language::of)
         {
             self.inline(shell, language, text, call);
             return;

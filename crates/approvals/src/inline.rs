@@ -9,162 +9,9 @@ use cofferdam_shell_syntax::{HOLE, Shell, Word};
 use crate::Category;
 use crate::call::Call;
 use crate::judge::{Judge, Report};
+use crate::language::{Effect, Language};
 use crate::program_text::{Argument, Program};
 use crate::rules::CALLS;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Language {
-    Python,
-    Javascript,
-    Perl,
-    Ruby,
-    Php,
-    Lua,
-    Awk,
-    Sed,
-    R,
-    Julia,
-    Tcl,
-    Vim,
-    Emacs,
-    Applescript,
-    Groovy,
-    Erlang,
-}
-
-/// What a call does to the machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effect {
-    /// Its argument is shell text.
-    Shell,
-    /// Its arguments are a command.
-    Command,
-    Delete,
-    DeleteTree,
-    /// It opens a file, for writing if a mode says so.
-    Open,
-    Write,
-    /// Its argument is program text.
-    Code,
-    /// It is asked about whatever its arguments are.
-    Ask,
-    /// It connects a program to the network by hand.
-    Connect,
-    /// It stops processes.
-    Stop,
-}
-
-impl Language {
-    pub fn of(program: &str) -> Option<Self> {
-        let name = program.rsplit('/').next().unwrap_or(program);
-        let base = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
-        Some(match base {
-            "python" | "pypy" | "ipython" | "jython" | "micropython" | "python3-intel" | "pythonw" | "py" => {
-                Self::Python
-            }
-            "node" | "nodejs" | "bun" | "deno" | "tsx" | "ts-node" | "qjs" | "d" | "mongosh" | "mongo"
-            | "gjs" | "electron" => Self::Javascript,
-            "perl" | "raku" | "perl6" => Self::Perl,
-            "ruby" | "irb" | "jruby" | "rails" | "crystal" => Self::Ruby,
-            "php" | "php-cli" => Self::Php,
-            "lua" | "luajit" | "texlua" => Self::Lua,
-            "awk" | "gawk" | "mawk" | "nawk" | "goawk" => Self::Awk,
-            "sed" | "gsed" => Self::Sed,
-            "Rscript" | "R" | "littler" | "octave" | "gnuplot" | "octave-cli" | "matlab" => Self::R,
-            "julia" => Self::Julia,
-            "tclsh" | "expect" | "wish" => Self::Tcl,
-            "vim" | "vi" | "nvim" | "ex" | "view" | "vimdiff" | "gvim" | "rvim" => Self::Vim,
-            "emacs" | "emacsclient" | "guile" | "sbcl" | "clisp" | "racket" | "scheme" | "csi" | "gosh"
-            | "ecl" | "chicken" | "mit-scheme" | "ghc" | "runghc" | "swipl" | "ocaml" => Self::Emacs,
-            "osascript" => Self::Applescript,
-            "groovy" | "groovysh" | "jshell" | "scala" | "kotlin" | "clojure" | "clj" | "bb" => Self::Groovy,
-            "erl" | "elixir" | "iex" | "escript" => Self::Erlang,
-            _ => return None,
-        })
-    }
-
-    pub fn code_flags(self) -> &'static [&'static str] {
-        match self {
-            Self::Python | Self::Tcl => &["-c"],
-            Self::Javascript => &["-e", "-p", "--eval", "--print", "eval", "-pe"],
-            Self::Perl => &["-e", "-E"],
-            Self::Ruby => &["-e", "eval", "runner"],
-            Self::Lua => &["-e"],
-            Self::R => &["-e", "--eval", "-batch", "-r"],
-            Self::Php => &["-r", "-R", "-B"],
-            Self::Awk => &["--source"],
-            Self::Sed => &["-e", "--expression"],
-            Self::Julia => &["-e", "-E", "--eval"],
-            Self::Vim => &["-c", "--cmd", "-S"],
-            Self::Emacs => &["--eval", "-eval", "--execute", "-e", "-c", "-x", "-g"],
-            Self::Applescript => &["-e"],
-            Self::Groovy => &["-e", "--eval", "-M"],
-            Self::Erlang => &["-e", "-eval", "--eval"],
-        }
-    }
-
-    /// The first word that is no option is the program text.
-    pub fn code_is_operand(self) -> bool {
-        matches!(self, Self::Awk | Self::Sed)
-    }
-
-    pub fn reads_stdin(self) -> bool {
-        !matches!(self, Self::Awk | Self::Sed | Self::Vim | Self::Emacs)
-    }
-
-    pub fn takes_value(self, option: &str) -> bool {
-        match self {
-            Self::Awk => matches!(option, "-F" | "-v" | "-f" | "--field-separator" | "--assign" | "--file"),
-            Self::Python => matches!(option, "-W" | "-X"),
-            Self::Javascript => matches!(option, "-r" | "--require" | "--import" | "--loader"),
-            Self::Perl => matches!(option, "-I"),
-            Self::Sed => matches!(option, "-f" | "-l"),
-            Self::Ruby => matches!(option, "-r" | "-I"),
-            Self::Vim => matches!(option, "-u" | "-w" | "-W"),
-            Self::Applescript => matches!(option, "-l"),
-            _ => false,
-        }
-    }
-
-    pub fn comment(self) -> Option<&'static str> {
-        match self {
-            Self::Python | Self::Perl | Self::Ruby | Self::Awk | Self::R | Self::Julia | Self::Tcl => {
-                Some("#")
-            }
-            Self::Javascript | Self::Php | Self::Groovy => Some("//"),
-            Self::Lua | Self::Applescript => Some("--"),
-            Self::Erlang => Some("%"),
-            Self::Emacs => Some(";"),
-            Self::Sed | Self::Vim => None,
-        }
-    }
-
-    /// Calls may be written without brackets.
-    pub fn bare_calls(self) -> bool {
-        matches!(
-            self,
-            Self::Perl
-                | Self::Ruby
-                | Self::Tcl
-                | Self::Applescript
-                | Self::Php
-                | Self::Lua
-                | Self::Vim
-                | Self::Emacs
-        )
-    }
-
-    pub fn interpolates(self, text: &str) -> bool {
-        match self {
-            Self::Ruby | Self::Erlang => text.contains("#{"),
-            Self::Perl | Self::Php | Self::Julia | Self::Tcl | Self::Groovy => {
-                text.contains('$') || (self == Self::Perl && text.contains('@'))
-            }
-            Self::Javascript => text.contains("${"),
-            _ => false,
-        }
-    }
-}
 
 impl Judge<'_> {
     /// Judges program text.
@@ -225,7 +72,7 @@ impl Judge<'_> {
             "qx",
         ];
         if sends.iter().any(|name| text.contains(name))
-            && reads.iter().any(|name| program.masked.contains(name))
+            && reads.iter().any(|name| mentions(&program.masked, name))
             && !text.contains("localhost")
             && !text.contains("127.0.0.1")
         {
@@ -449,7 +296,14 @@ impl Judge<'_> {
                 let rest = &program.masked[at..];
                 rest[..rest.find(')').unwrap_or(rest.len())].contains('+')
             });
-        if php || javascript {
+        // `$f("id")`: which function that is, nobody can tell by looking.
+        let variable_call = language == Language::Php
+            && program.masked.match_indices('$').any(|(at, _)| {
+                let rest =
+                    program.masked[at + 1..].trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
+                rest.starts_with('(')
+            });
+        if php || javascript || variable_call {
             self.report(
                 &Report::ask(
                     "code-disguised",
@@ -585,108 +439,14 @@ impl Judge<'_> {
             }
         }
     }
+}
 
-    /// `e` runs commands, `w` writes files; so do the flags of `s`.
-    fn sed(&mut self, shell: &mut Shell, script: &str, call: &Call) {
-        for line in script.split(['\n', ';']) {
-            let command = line.trim_start_matches(|c: char| c.is_ascii_digit() || " $,!{~+".contains(c));
-            let command = match command.strip_prefix('/') {
-                Some(rest) => {
-                    rest.split_once('/').map_or("", |(_, rest)| rest).trim_start_matches([' ', '!', '{'])
-                }
-                None => command,
-            };
-            if command == "e" || command.starts_with("e ") {
-                let text = command[1..].trim().to_owned();
-                self.report(
-                    &Report::ask("sed-runs", Category::HiddenExecution, "The sed script runs commands."),
-                    call.line(),
-                );
-                shell.run_child(&text, Vec::new(), &call.input, self);
-            } else if let Some(path) = command.strip_prefix("w ").or_else(|| command.strip_prefix("W ")) {
-                self.written(&Word::known(path.trim()), call);
-            }
-        }
-        if let Some(rest) =
-            script.trim_start_matches(|c: char| c.is_ascii_digit() || " $,".contains(c)).strip_prefix('s')
-            && let Some(delimiter) =
-                rest.chars().next().filter(|c| !c.is_alphanumeric() && !c.is_whitespace())
-        {
-            let mut parts = 0;
-            let mut escaped = false;
-            let mut flags = String::new();
-            for character in rest.chars() {
-                if parts == 3 {
-                    if !character.is_ascii_alphanumeric() {
-                        break;
-                    }
-                    flags.push(character);
-                } else if escaped {
-                    escaped = false;
-                } else if character == '\\' {
-                    escaped = true;
-                } else if character == delimiter {
-                    parts += 1;
-                }
-            }
-            if flags.ends_with('w')
-                && let Some((_, path)) = rest.rsplit_once(&format!("{delimiter}{flags} "))
-            {
-                self.written(&Word::known(path.trim()), call);
-            }
-            if flags.contains('e') {
-                self.report(
-                    &Report::ask(
-                        "sed-runs",
-                        Category::HiddenExecution,
-                        "The sed script runs what it has substituted.",
-                    ),
-                    call.line(),
-                );
-            }
-        }
-    }
-
-    fn vim(&mut self, shell: &mut Shell, command: &str, call: &Call) {
-        let command = command.trim_start_matches([':', '+']).trim();
-        if let Some((_, text)) = command.split_once('!').filter(|(before, _)| {
-            before.chars().all(|c| "%,.$0123456789'<>silent rw".contains(c))
-                || before.ends_with("exe \"")
-                || before.ends_with("read ")
-        }) {
-            self.report(
-                &Report::ask(
-                    "editor-runs",
-                    Category::HiddenExecution,
-                    "The editor is told to run a command.",
-                ),
-                call.line(),
-            );
-            shell.run_child(text, Vec::new(), &call.input, self);
-        } else if [
-            "py",
-            "python",
-            "lua",
-            "ruby",
-            "perl",
-            "call system",
-            "call job_start",
-            "term",
-            "source",
-            "so ",
-            "exe",
-        ]
-        .iter()
-        .any(|word| command.starts_with(word))
-        {
-            self.report(
-                &Report::ask("editor-runs", Category::HiddenExecution, "The editor is told to run code."),
-                call.line(),
-            );
-        } else if let Some(path) = command.strip_prefix("w ").or_else(|| command.strip_prefix("w! ")) {
-            self.written(&Word::known(path.trim()), call);
-        }
-    }
+/// Whether a name stands in a text, and not as the end of a longer one.
+fn mentions(text: &str, name: &str) -> bool {
+    text.match_indices(name).any(|(at, _)| {
+        !name.starts_with(char::is_alphabetic)
+            || !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_')
+    })
 }
 
 /// A shell with nothing to run is a shell for whoever is at the other end.
@@ -695,5 +455,16 @@ fn is_bare_shell(text: &str) -> bool {
     matches!(
         name.rsplit('/').next().unwrap_or(name),
         "sh" | "bash" | "zsh" | "dash" | "ksh" | "cmd.exe" | "powershell"
-    )
+    ) || is_probe(text)
+}
+
+/// What somebody runs to see whether they can run things: every language has its own call for the answer.
+fn is_probe(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let first = words.next().unwrap_or_default();
+    match first.rsplit('/').next().unwrap_or(first) {
+        "id" | "whoami" | "uname" | "hostname" | "calc" | "calc.exe" | "xcalc" => words.next().is_none(),
+        "touch" => words.next().is_some_and(|path| path.starts_with("/tmp/")),
+        _ => false,
+    }
 }

@@ -4,8 +4,8 @@ use cofferdam_shell_syntax::{FileContent, Input, Shell, Word};
 
 use crate::Category;
 use crate::call::Call;
-use crate::inline::Language;
 use crate::judge::{Judge, Report};
+use crate::language::Language;
 
 const SHELLS: &[&str] = &[
     "sh",
@@ -48,6 +48,25 @@ impl Judge<'_> {
                         text.push(word);
                     }
                     self.unknown_script(shell, &text, call);
+                } else {
+                    for word in call.arguments() {
+                        self.veiled(shell, word.sources(), call);
+                    }
+                }
+            }
+            "docker" | "podman" | "buildah" | "nerdctl"
+                if call.has_word(&["build", "bud", "import", "load"]) && call.has_word(&["-", "-f-"]) =>
+            {
+                let network = match &call.input {
+                    Input::Pipe { from, .. } => {
+                        self.origin(shell, &[cofferdam_shell_syntax::Source::Commands(from.clone())]).0
+                    }
+                    Input::Text(text) => self.origin(shell, text.sources()).0,
+                    Input::File(path) => self.origin(shell, path.sources()).0,
+                    Input::Inherited => false,
+                };
+                if network {
+                    self.unknown_script(shell, &Word::unknown(None), call);
                 }
             }
             "source" | "." => self.sourced(shell, call),
@@ -153,6 +172,9 @@ impl Judge<'_> {
                 if text.is_unknown() {
                     let origin = if text.sources().is_empty() { file.clone() } else { text.clone() };
                     self.unknown_script(shell, &origin, call);
+                } else {
+                    self.veiled(shell, file.sources(), call);
+                    self.veiled(shell, text.sources(), call);
                 }
                 shell.run_child(text.text(), positional, &call.input, self);
             }
@@ -279,10 +301,45 @@ impl Judge<'_> {
         match module.text() {
             "timeit" | "pdb" | "profile" | "cProfile" | "trace" => {
                 for code in rest[1..].iter().filter(|word| word.text().contains('(')) {
-                    self.code(shell, language, code, call);
+                    let code = code.with_text(code.text().trim_start_matches('!'));
+                    if module.text() == "pdb" {
+                        self.report(
+                            &Report::ask(
+                                "debugger-runs",
+                                Category::HiddenExecution,
+                                "The debugger is told to run code.",
+                            ),
+                            call.line(),
+                        );
+                    }
+                    self.code(shell, language, &code, call);
                 }
             }
+            "http.server" | "SimpleHTTPServer" | "pyftpdlib" => self.served(rest, call),
             _ => self.inspect(shell, &call.with_argv(rest.to_vec())),
+        }
+    }
+
+    /// A directory that is handed out to whoever asks.
+    fn served(&mut self, rest: &[Word], call: &Call) {
+        let named = rest
+            .iter()
+            .zip(rest.iter().skip(1))
+            .find_map(|(option, value)| matches!(option.text(), "--directory" | "-d").then(|| value.clone()));
+        let directory = named.unwrap_or_else(|| Word::known("."));
+        use crate::place::Place;
+        if matches!(
+            call.path(&directory, self.context).place,
+            Place::Root | Place::Home | Place::SystemTop | Place::System | Place::HomeTop | Place::Outside
+        ) {
+            self.report(
+                &Report::ask(
+                    "serve-files",
+                    Category::Exfiltration,
+                    "It hands out files of yours to whoever asks.",
+                ),
+                call.line(),
+            );
         }
     }
 

@@ -161,6 +161,7 @@ impl Judge<'_> {
         self.service_script(call);
         self.rules(shell, &program, call);
         self.own_commands(&program, call);
+        self.tools(&program, call);
         if self.peel(shell, &program, call) {
             return;
         }
@@ -189,6 +190,7 @@ impl Judge<'_> {
             return None;
         }
         if call.program().is_some() {
+            self.veiled(shell, word.sources(), call);
             return Some(Cow::Borrowed(call));
         }
         if word.is_empty() {

@@ -187,7 +187,13 @@ impl Judge<'_> {
                     && !word.text().starts_with("Authorization")
                     && !word.text().contains("uthorization")
             });
-        if header_tells && !local {
+        let elsewhere = call.arguments().iter().flat_map(Word::sources).any(|source| {
+            let Source::Variable(name) = source else { return false };
+            service_of(name).is_some_and(|service| {
+                !urls.is_empty() && !urls.iter().any(|url| url.text().to_lowercase().contains(service))
+            })
+        });
+        if (header_tells || elsewhere) && !local {
             self.report(&SENDS, call.line());
         }
         let method = call.value(&["-X", "--request", "--method"]).map_or("", Word::text).to_ascii_uppercase();
@@ -263,6 +269,47 @@ impl Judge<'_> {
             self.report(&SENDS, call.line());
         }
     }
+}
+
+/// The service that a credential belongs to, by the name of its variable.
+fn service_of(name: &str) -> Option<&'static str> {
+    if !crate::reading::is_secret_name(name) {
+        return None;
+    }
+    let services = [
+        ("GITHUB_", "github"),
+        ("GH_", "github"),
+        ("GITLAB_", "gitlab"),
+        ("OPENAI_", "openai"),
+        ("ANTHROPIC_", "anthropic"),
+        ("AWS_", "amazonaws"),
+        ("SLACK_", "slack"),
+        ("STRIPE_", "stripe"),
+        ("HF_", "huggingface"),
+        ("HUGGINGFACE_", "huggingface"),
+        ("NPM_", "npm"),
+        ("CLOUDFLARE_", "cloudflare"),
+        ("DIGITALOCEAN_", "digitalocean"),
+        ("HEROKU_", "heroku"),
+        ("TELEGRAM_", "telegram"),
+        ("DISCORD_", "discord"),
+        ("GEMINI_", "google"),
+        ("GOOGLE_", "google"),
+        ("SENTRY_", "sentry"),
+        ("DATADOG_", "datadog"),
+        ("TWILIO_", "twilio"),
+        ("SENDGRID_", "sendgrid"),
+        ("GROQ_", "groq"),
+        ("MISTRAL_", "mistral"),
+        ("OPENROUTER_", "openrouter"),
+        ("NOTION_", "notion"),
+        ("LINEAR_", "linear"),
+        ("JIRA_", "atlassian"),
+        ("DOCKERHUB_", "docker"),
+        ("VERCEL_", "vercel"),
+        ("SUPABASE_", "supabase"),
+    ];
+    services.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, service)| *service)
 }
 
 /// An address on this machine or in the private network around it.

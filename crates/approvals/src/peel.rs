@@ -102,9 +102,21 @@ impl Judge<'_> {
                     seen_text = true;
                 }
             } else if wrapper.valued.contains(&text) {
+                // One table serves many programs, and not each of them gives this option a value: the other
+                // reading is looked at as well.
+                self.other_reading(shell, wrapper, more, &outer);
+                if matches!(text, "-o" | "--output")
+                    && let Some(target) =
+                        more.first().filter(|target| target.text().contains(['/', '|', '!']))
+                {
+                    self.traced_to(shell, target, &outer);
+                }
                 rest = more.get(1..).unwrap_or_default();
             } else if text.starts_with('-') && text.len() > 1 {
                 rest = more;
+                if !text.contains('=') {
+                    self.other_reading(shell, wrapper, more.get(1..).unwrap_or_default(), &outer);
+                }
             } else if wrapper.assigns
                 && (is_assignment(text) || text.starts_with("BASH_FUNC_") || text.contains("=() {"))
             {
@@ -149,6 +161,39 @@ impl Judge<'_> {
         }
     }
 
+    /// Where a wrapper writes what it has to say: a file, or the input of another command.
+    fn traced_to(&mut self, shell: &mut Shell, target: &Word, call: &Call) {
+        match target.text().strip_prefix(['|', '!']) {
+            Some(text) => {
+                self.report(
+                    &Report::ask(
+                        "wrapper-runs",
+                        Category::HiddenExecution,
+                        "What it reports is fed to a command.",
+                    ),
+                    call.line(),
+                );
+                let text = target.with_text(text);
+                self.script(shell, &text, &[], call);
+            }
+            None => self.written(target, call),
+        }
+    }
+
+    /// The command as it would be if an option in front of it were read differently.
+    fn other_reading(&mut self, shell: &mut Shell, wrapper: &Wrapper, rest: &[Word], call: &Call) {
+        let plain = rest.first().is_some_and(|word| {
+            word.text().starts_with(|c: char| c.is_ascii_alphabetic() || c == '/' || c == '.')
+                && !word.text().contains('=')
+        });
+        if plain && !wrapper.text && wrapper.skip == 0 && wrapper.sub.is_empty() {
+            // What is only a possible reading is no part of what was asked for.
+            let calls = self.calls.take();
+            self.inspect(shell, &call.with_argv(rest.to_vec()));
+            self.calls = calls;
+        }
+    }
+
     /// Shell text run with these positional parameters.
     pub(crate) fn script(&mut self, shell: &mut Shell, text: &Word, positional: &[Word], call: &Call) {
         if text.is_unknown() && !text.text().chars().any(|c| c != HOLE && !c.is_whitespace()) {
@@ -157,6 +202,9 @@ impl Judge<'_> {
         }
         if text.is_unknown() && text.sources().iter().any(|source| matches!(source, Source::Commands(_))) {
             self.unknown_script(shell, text, call);
+        }
+        if !text.is_unknown() {
+            self.veiled(shell, text.sources(), call);
         }
         shell.run_command_string(text.text(), positional, &call.input, self);
     }
@@ -211,12 +259,23 @@ impl Judge<'_> {
         else {
             return;
         };
-        let pattern = arguments[..at].iter().find(|word| !word.text().starts_with('-'));
-        let found = match pattern {
-            Some(pattern) => {
+        let before = &arguments[..at];
+        let value = |names: &[&str]| {
+            before.iter().position(|word| names.contains(&word.text())).and_then(|at| before.get(at + 1))
+        };
+        let valued =
+            ["-e", "--extension", "-t", "--type", "-d", "--max-depth", "-E", "--exclude", "-S", "--size"];
+        let mut skip = false;
+        let pattern = before.iter().find(|word| {
+            let taken = std::mem::replace(&mut skip, valued.contains(&word.text()));
+            !taken && !word.text().starts_with('-') && word.text() != "."
+        });
+        let found = match (pattern, value(&["-e", "--extension"])) {
+            (Some(pattern), _) => {
                 Word::known(format!("./any/{}", pattern.text().trim_start_matches('^').trim_end_matches('$')))
             }
-            None => Word::known("."),
+            (None, Some(extension)) => Word::known(format!("./any/*.{}", extension.text())),
+            (None, None) => Word::known("."),
         };
         let mut argv: Vec<Word> = arguments[at + 1..]
             .iter()

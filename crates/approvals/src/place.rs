@@ -151,6 +151,8 @@ const REGENERABLE: &[&str] = &[
     "fixtures",
     "junk",
     "cmake",
+    "cmakefiles",
+    "cmakecache",
     "derived",
     "deriveddata",
     "pods",
@@ -255,7 +257,13 @@ fn classify(path: &str, context: &Context) -> Place {
         return match components.as_slice() {
             [] => Place::Home,
             [one] if is_everything(one) => Place::Home,
-            [".cache" | ".npm" | ".cargo" | ".gradle" | ".m2", _, ..] => Place::Outside,
+            // What tools keep to be faster, and fetch or make again when it is gone.
+            [".cache", first, ..] if !is_everything(first) => Place::Temporary,
+            [".npm", "_cacache" | "_npx" | "_logs", ..]
+            | [".gradle", "caches", ..]
+            | [".cargo", "registry", ..]
+            | ["Library", "Caches", _, ..]
+            | [".local", "share", "Trash", _, ..] => Place::Temporary,
             [_] => Place::HomeTop,
             [_, one] if is_everything(one) => Place::HomeTop,
             _ => Place::Outside,

@@ -1,6 +1,6 @@
 //! Program text with its strings told apart from its code, and calls with constant arguments read out of it.
 
-use crate::inline::{Effect, Language};
+use crate::language::{Effect, Language};
 use crate::rules::Call as Known;
 
 /// An argument of a call, as far as it is constant.

@@ -166,6 +166,15 @@ impl Judge<'_> {
                 }
             }
             "grep" | "egrep" | "rg" | "ag" | "fgrep" | "awk" | "sed" => self.searched(shell, program, call),
+            "find" | "fd" | "fdfind" | "bfs" => self.looked_for(call),
+            "vim" | "vi" | "nano" | "code" | "nvim" | "emacs" | "docker" | "node" | "npm" | "make" => {
+                for word in call.operands() {
+                    let path = call.path(word, self.context);
+                    if !matches!(path.place, place::Place::Inside | place::Place::Regenerable) {
+                        self.secret_word(word, call);
+                    }
+                }
+            }
             _ => {}
         }
     }
@@ -287,8 +296,12 @@ impl Judge<'_> {
         // Certificates are public; keys in files of the same kind are not, and only these commands show them.
         let certificate = program == "openssl"
             && !call.has_word(&["enc", "base64", "rsa", "ec", "pkey", "pkcs8", "pkcs12"]);
+        // A key that is made here is written, not read.
+        let made: Vec<&Word> =
+            ["-keyout", "-out", "--out"].iter().filter_map(|option| call.value(&[option])).collect();
         for word in operands
             .iter()
+            .filter(|word| !made.contains(word))
             .filter(|word| !(certificate && word.text().ends_with(".pem")))
             .take(if inverted { 1 } else { usize::MAX })
         {
@@ -339,6 +352,23 @@ impl Judge<'_> {
         let path = if path.place == place::Place::Unknown { text } else { &path.text };
         if place::is_secret(path) {
             self.report(&SECRET, call.line());
+        }
+    }
+
+    /// Names of keys looked for everywhere.
+    fn looked_for(&mut self, call: &Call) {
+        let everywhere = call.operands().any(|word| {
+            let path = call.path(word, self.context);
+            matches!(path.place, place::Place::Root | place::Place::SystemTop | place::Place::System)
+        });
+        let secret = call.texts().any(|text| {
+            !text.starts_with(['-', '/']) && place::is_secret(&format!("/x/{}", text.trim_start_matches('*')))
+        });
+        if everywhere && secret {
+            self.report(
+                &Report::ask("search-secrets", Credentials, "It looks for passwords and keys."),
+                call.line(),
+            );
         }
     }
 

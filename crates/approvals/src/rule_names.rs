@@ -21,8 +21,9 @@ const IN_CODE: &[&str] = &[
     "permissions-system-file", "permissions-unknown", "persistence-file", "print-secret", "raw-connection",
     "read-disk", "read-secret", "remote-code", "remote-command", "reverse-shell", "search-secrets",
     "secret-readable", "sed-runs", "send-data", "service-script", "set-user-id", "shell-socket",
-    "shell-startup", "shred", "sysrq", "unknown-code", "unknown-command", "world-writable", "write-disk",
-    "write-repository", "write-system-file", "write-unknown", "written-scripts",
+    "shell-startup", "shred", "sysrq", "tool-changes", "tool-deletes", "tool-escalates", "tool-persists",
+    "tool-reveals", "tool-runs", "tool-sends", "tool-stops", "debugger-runs", "serve-files", "wrapper-runs", "unknown-code", "unknown-command", "world-writable", "write-disk",
+    "whole-script", "write-repository", "write-system-file", "write-unknown", "written-scripts",
 ];
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The rules as tables: made from `rules/*.toml` when the program is built.
 
-use crate::inline::{Effect, Language};
+use crate::language::{Effect, Language};
 use crate::place::Place;
 use crate::{Category, Decision, Severity};
 
@@ -26,6 +26,7 @@ pub struct Rule {
     pub(crate) ignore_case: bool,
     /// Single letters are not looked for in `-abc`.
     pub(crate) exact: bool,
+    pub(crate) unless_download: bool,
     /// What follows one of these prefixes is shell text.
     pub(crate) runs: &'static [&'static str],
     /// The rule does not apply when that text starts one of these programs.
@@ -79,6 +80,34 @@ pub(crate) struct Call {
     pub effect: Effect,
     /// Only in a program that mentions this; empty asks nothing.
     pub needs: &'static str,
+}
+
+/// What a subcommand does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ToolEffect {
+    Deletes,
+    Changes,
+    Sends,
+    Runs,
+    Escalates,
+    Persists,
+    Stops,
+    Reveals,
+}
+
+/// The subcommands of a program, as phrases: words in the order of the operands, options anywhere.
+#[derive(Debug)]
+pub(crate) struct Tool {
+    pub effects: &'static [(ToolEffect, &'static [&'static str])],
+    pub unless: &'static [&'static str],
+}
+
+/// Words that mean the same to every program that takes subcommands.
+#[derive(Debug)]
+pub(crate) struct Verb {
+    pub effect: ToolEffect,
+    pub words: &'static [&'static str],
+    pub with: &'static [&'static str],
 }
 
 /// Entries by the name of a program or variable.

@@ -91,6 +91,8 @@ enum Spelling {
     /// Anything else, as it was written. What joins the parts of a line (`&&`, `||`, a loop) changes its meaning
     /// as much as the words do, so nothing is taken away.
     Text(String),
+    /// A whole script in a language, to the last byte. No command line is ever the same.
+    Script { language: &'static str, text: String },
 }
 
 /// What would run.
@@ -110,6 +112,18 @@ impl Subject {
         let scripts = scripts(calls, &context.place.directory);
         let known = is_known(command, &context.place, calls);
         Self::with(command, &context.place, context.kind, scripts, known)
+    }
+
+    /// A script that is run as a whole. A yes to one is for once: a stored rule is about command lines.
+    pub(crate) fn script(language: &'static str, text: &str, context: &SessionContext) -> Self {
+        Self {
+            command: text.to_owned(),
+            spelling: Spelling::Script { language, text: text.to_owned() },
+            directory: context.place.directory.clone(),
+            kind: context.kind,
+            scripts: Vec::new(),
+            known: false,
+        }
     }
 
     /// A subject as a stored rule describes it.
@@ -179,6 +193,11 @@ impl Subject {
             }
             Spelling::Text(text) => {
                 field(b"text");
+                field(text.as_bytes());
+            }
+            Spelling::Script { language, text } => {
+                field(b"script");
+                field(language.as_bytes());
                 field(text.as_bytes());
             }
         }

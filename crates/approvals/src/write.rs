@@ -188,7 +188,7 @@ impl Judge<'_> {
                 for option in ["-C", "-d", "--directory", "-D"] {
                     if let Some(target) = call.value(&[option]) {
                         let path = call.path(target, self.context);
-                        if matches!(path.place, Place::Root | Place::SystemTop | Place::System) || place::is_startup(&format!("{}/x", path.text), self.context) {
+                        if matches!(path.place, Place::Root | Place::SystemTop | Place::System | Place::Home) || place::is_startup(&format!("{}/x", path.text), self.context) {
                             self.report(&SYSTEM, call.line());
                         }
                     }

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use cofferdam_audit::event::EgressReason;
 use cofferdam_policy::document::ForeignCredentials;
-use cofferdam_policy::layers::Refused;
+use cofferdam_policy::layers::{Grant, Refused};
 use cofferdam_policy::path::RequestPath;
 use cofferdam_policy::provider::{Provider, Scheme};
 use cofferdam_policy::rules::{Question, Refusal};
@@ -20,6 +20,7 @@ use zeroize::Zeroizing;
 
 use crate::client::ClientId;
 use crate::policy::Policy;
+use crate::scheme::sigv4::{Payload, Presented};
 use crate::scheme::{self, Found};
 use crate::target::{Protocol, Target};
 use crate::tokens::{Tokens, Worth};
@@ -34,12 +35,31 @@ pub(crate) struct Tunnel {
 pub(crate) struct Admitted {
     policy: Arc<Policy>,
     target: Target,
+    grant: Grant,
+}
+
+/// Why a whole body must be at hand before anything is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BodyNeed {
+    None,
+    /// A credential may stand in it.
+    MayHoldToken,
+    /// The signature in the head covers it.
+    Signed,
+}
+
+/// The proof that a token server may be called on behalf of a request: one that was authorised for a provider
+/// whose credential is minted there.
+pub(crate) struct Minting {
+    policy: Arc<Policy>,
+    target: Target,
 }
 
 /// The proof that a request may be sent, with the credential it may carry.
 pub(crate) struct Authorized {
     policy: Arc<Policy>,
     target: Target,
+    grant: Grant,
     credential: Option<Placed>,
 }
 
@@ -52,7 +72,9 @@ struct Placed {
 
 /// Judges a tunnel by host and port.
 pub(crate) fn tunnel(policy: &Policy, target: Target) -> Result<Tunnel, EgressReason> {
-    match policy.reach.reaches(target.host(), target.port()) {
+    // A token server of ours is reached by nobody, and answered for by us.
+    let ours = policy.locals.serve(target.host(), target.port());
+    match ours || policy.reach.reaches(target.host(), target.port()) {
         true => Ok(Tunnel { target }),
         false if policy.reach.knows(target.host()) => Err(EgressReason::PortNotAllowed),
         false => Err(EgressReason::HostNotAllowed),
@@ -61,8 +83,8 @@ pub(crate) fn tunnel(policy: &Policy, target: Target) -> Result<Tunnel, EgressRe
 
 /// Judges a request by the rules alone.
 pub(crate) fn admit(policy: &Arc<Policy>, target: Target, parts: &Parts) -> Result<Admitted, EgressReason> {
-    check_rules(policy, &target, parts)?;
-    Ok(Admitted { policy: policy.clone(), target })
+    let grant = check_rules(policy, &target, parts)?;
+    Ok(Admitted { policy: policy.clone(), target, grant })
 }
 
 /// Judges what a request carries: its head, and its whole body where [`Admitted::needs_body`] says so.
@@ -73,18 +95,18 @@ pub(crate) fn authorize(
     asked: (&Parts, &[u8]),
 ) -> Result<Authorized, EgressReason> {
     let credential = search(&admitted, tokens, client, asked)?;
-    let Admitted { policy, target } = admitted;
+    let Admitted { policy, target, grant } = admitted;
     if credential.is_some() && target.protocol() != Protocol::Https {
         // A credential never travels in the clear.
         return Err(EgressReason::SchemeNotAllowed);
     }
-    let authorized = Authorized { policy, target, credential };
+    let authorized = Authorized { policy, target, grant, credential };
     check_elsewhere(&authorized, tokens, asked)?;
     check_foreign(&authorized, asked.0)?;
     Ok(authorized)
 }
 
-fn check_rules(policy: &Policy, target: &Target, parts: &Parts) -> Result<(), EgressReason> {
+fn check_rules(policy: &Policy, target: &Target, parts: &Parts) -> Result<Grant, EgressReason> {
     let path = RequestPath::parse(parts.uri.path()).ok();
     let question = Question {
         host: target.host(),
@@ -93,7 +115,7 @@ fn check_rules(policy: &Policy, target: &Target, parts: &Parts) -> Result<(), Eg
         path: path.as_ref(),
     };
     match policy.reach.check(&question) {
-        Ok(_) => Ok(()),
+        Ok(grant) => Ok(grant),
         Err(Refused::User(refusal) | Refused::Project(refusal)) => Err(match refusal {
             Refusal::Host => EgressReason::HostNotAllowed,
             Refusal::Port => EgressReason::PortNotAllowed,
@@ -259,10 +281,37 @@ impl Admitted {
         &self.policy
     }
 
-    /// Whether a credential may stand in the body here, so that all of it must be at hand.
-    pub fn needs_body(&self) -> bool {
-        let mut providers = self.policy.providers_at(self.target.host(), self.target.port());
-        providers.any(|index| self.policy.provider(index).schemes.iter().any(scheme::is_in_body))
+    /// Why the whole body must be at hand, if it must.
+    pub fn needs_body(&self, parts: &Parts) -> BodyNeed {
+        let providers = self.policy.providers_at(self.target.host(), self.target.port());
+        let schemes = || providers.flat_map(|index| self.policy.provider(index).schemes.iter());
+        let (mut in_body, mut signs) = (false, false);
+        for scheme in schemes() {
+            in_body |= scheme::is_in_body(scheme);
+            signs |= *scheme == Scheme::SigV4;
+        }
+        let covered = || Presented::read(parts).is_ok_and(|signed| signed.payload() == Payload::Body);
+        match (in_body, signs) {
+            (true, _) => BodyNeed::MayHoldToken,
+            (false, true) if covered() => BodyNeed::Signed,
+            _ => BodyNeed::None,
+        }
+    }
+}
+
+impl Minting {
+    /// The address is that of the provider's scheme or of its credential, never one that a client named.
+    pub fn of(authorized: &Authorized, url: &http::Uri) -> Option<Self> {
+        authorized.placed()?;
+        Some(Self { policy: authorized.policy.clone(), target: Target::of_https(url)? })
+    }
+
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    pub fn policy(&self) -> &Policy {
+        &self.policy
     }
 }
 
@@ -273,6 +322,11 @@ impl Authorized {
 
     pub fn policy(&self) -> &Policy {
         &self.policy
+    }
+
+    /// Which rule let it through, as the record names it.
+    pub fn rule(&self) -> String {
+        self.policy.name_of(self.grant)
     }
 
     /// The provider whose credential goes in.

@@ -3,6 +3,7 @@
 //! A source may be slow, so it is asked away from the threads that move bytes. A value is asked for again after a
 //! moment, so that a rotated one is in use almost at once and the request path pays for one look at a clock.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -11,6 +12,8 @@ use arc_swap::ArcSwap;
 use cofferdam_audit::event::EgressReason;
 use cofferdam_secrets::redaction::Patterns;
 use cofferdam_secrets::{Secret, Store};
+
+use crate::scheme::sigv4::Keys;
 
 /// How old an answer of the store may be, in milliseconds.
 const FRESH: u64 = 1000;
@@ -23,7 +26,12 @@ pub(crate) struct Credentials {
     known: ArcSwap<Known>,
     /// Held while the list changes.
     changing: Mutex<()>,
+    /// By provider.
+    keys: Mutex<HashMap<Box<str>, KeysOf>>,
 }
+
+/// Keys, and the document they were read from.
+type KeysOf = (Arc<Secret>, Arc<Keys>);
 
 #[derive(Default)]
 struct Known {
@@ -34,15 +42,30 @@ struct Known {
 
 struct Value {
     provider: Box<str>,
+    role: Role,
     secret: Arc<Secret>,
     /// Milliseconds since the start.
     checked: AtomicU64,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// What the source gave.
+    Stored,
+    /// A part of that, or what was minted from it.
+    Derived,
+}
+
 impl Credentials {
     pub fn new(store: Store) -> Self {
         let known = ArcSwap::from_pointee(Known::default());
-        Self { store: ArcSwap::from_pointee(store), start: Instant::now(), known, changing: Mutex::new(()) }
+        Self {
+            store: ArcSwap::from_pointee(store),
+            start: Instant::now(),
+            known,
+            changing: Mutex::new(()),
+            keys: Mutex::default(),
+        }
     }
 
     /// Asks another store from now on.
@@ -61,6 +84,7 @@ impl Credentials {
         let now = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
         if let Some(value) = self.newest(provider)
             && now.saturating_sub(value.checked.load(Ordering::Relaxed)) < FRESH
+            && !self.store.load().is_outdated(provider)
         {
             return Ok(value.secret.clone());
         }
@@ -72,6 +96,29 @@ impl Credentials {
         }
     }
 
+    /// The parts of an AWS credential. Each of them is looked for in answers from here on.
+    pub fn keys(&self, provider: &str, document: &Arc<Secret>) -> Result<Arc<Keys>, EgressReason> {
+        let mut known = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, keys)) = known.get(provider).filter(|(from, _)| Arc::ptr_eq(from, document)) {
+            return Ok(keys.clone());
+        }
+        let keys = Arc::new(Keys::read(document).map_err(|_| EgressReason::SourceUnavailable)?);
+        self.hide(provider, keys.parts());
+        known.insert(provider.into(), (document.clone(), keys.clone()));
+        Ok(keys)
+    }
+
+    /// Looks for these in every answer from here on, besides what the source gave.
+    pub fn hide(&self, provider: &str, secrets: Vec<Arc<Secret>>) {
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.remember(secrets.into_iter().map(|secret| Value {
+            provider: provider.into(),
+            role: Role::Derived,
+            secret,
+            checked: AtomicU64::new(0),
+        }));
+    }
+
     /// An upstream did not accept this value.
     pub fn rejected(&self, provider: &str, secret: &Arc<Secret>) {
         self.store.load().invalidate(provider, secret);
@@ -81,7 +128,13 @@ impl Credentials {
     }
 
     fn newest(&self, provider: &str) -> Option<Arc<Value>> {
-        self.known.load().values.iter().rev().find(|value| *value.provider == *provider).cloned()
+        self.known
+            .load()
+            .values
+            .iter()
+            .rev()
+            .find(|value| value.role == Role::Stored && *value.provider == *provider)
+            .cloned()
     }
 
     fn learn(&self, provider: &str, secret: Arc<Secret>, now: u64) -> Arc<Secret> {
@@ -92,16 +145,19 @@ impl Credentials {
             value.checked.store(now, Ordering::Relaxed);
             return secret;
         }
-        let mut values = self.known.load().values.clone();
-        if values.len() >= REMEMBERED {
-            values.remove(0);
-        }
         let checked = AtomicU64::new(now);
-        values.push(Arc::new(Value { provider: provider.into(), secret: secret.clone(), checked }));
+        let value = Value { provider: provider.into(), role: Role::Stored, secret: secret.clone(), checked };
+        self.remember([value]);
+        secret
+    }
+
+    fn remember(&self, more: impl IntoIterator<Item = Value>) {
+        let mut values = self.known.load().values.clone();
+        values.extend(more.into_iter().map(Arc::new));
+        values.drain(..values.len().saturating_sub(REMEMBERED));
         // No secret is short enough to be refused: that is checked when it is taken in.
         let (patterns, _) =
             Patterns::new(values.iter().map(|value| (&*value.provider, value.secret.expose())));
         self.known.store(Arc::new(Known { values, patterns: Some(Arc::new(patterns)) }));
-        secret
     }
 }

@@ -8,12 +8,16 @@ use cofferdam_audit::{Event, Recorder};
 use crate::client::Client;
 use crate::credentials::Credentials;
 use crate::leaf::Leaves;
+use crate::mint::Mints;
 use crate::resolve::Names;
+use crate::stand_in::StandInKey;
 use crate::tokens::Tokens;
 
 pub(crate) struct Engine {
     pub tokens: Tokens,
     pub credentials: Credentials,
+    pub mints: Mints,
+    pub stand_in_key: StandInKey,
     pub leaves: Leaves,
     pub names: Names,
     pub recorder: Arc<Recorder>,

@@ -1,12 +1,9 @@
 //! One request, from its head to the head of its answer: the program on one page.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-use cofferdam_audit::event::{EgressReason, EgressRequest, Outcome};
+use cofferdam_audit::event::{CredentialInjected, EgressReason, EgressRequest, Outcome};
 use cofferdam_audit::{HostName, Label, Method, RequestPath};
-use cofferdam_policy::provider::Scheme;
-use cofferdam_secrets::Secret;
 use cofferdam_secrets::redaction::Replacement;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http::request::Parts;
@@ -20,12 +17,13 @@ use crate::dial::{Sender, Wire};
 use crate::exchange::Exchange;
 use crate::head::Violation;
 use crate::hop;
+use crate::material::{self, Material};
 use crate::outgoing::{Outgoing, Progress, RequestBody};
-use crate::pool::Lease;
+use crate::pool::{Lease, Pool};
 use crate::refusal;
 use crate::resolve::Endpoint;
-use crate::scheme;
 use crate::serve::Inbound;
+use crate::stand_in::{self, Asked};
 use crate::target::{Target, TargetError, agree};
 use crate::upgrade;
 
@@ -39,9 +37,13 @@ async fn forward(
     request: Request<Incoming>,
 ) -> Result<Response<Answer>, EgressReason> {
     let (mut parts, body) = request.into_parts();
+    let body = match stand_in::answer(inbound, &parts, body).await {
+        Asked::Us(answer) => return answer,
+        Asked::Others(body) => body,
+    };
     let judged = judge(inbound, &parts, body).await;
     let (target, judged) = record(inbound, &parts, judged).await?;
-    let Judged { authorized, body, secret, endpoints } = judged;
+    let Judged { authorized, body, material, endpoints } = judged;
 
     let progress = Arc::new(Progress::default());
     let mut exchange = Exchange::begin(
@@ -54,27 +56,25 @@ async fn forward(
     let limit = authorized.policy().egress.limits.request_body;
     let wire = if parts.version == Version::HTTP_2 { Wire::Best } else { Wire::Http1 };
     hop::clean_request(&mut parts, switching.is_some());
-    let sent = match inject(&authorized, secret.as_deref(), (&mut parts, body)) {
-        Ok(body) => {
+    let sent = match material.inject(&authorized, (&mut parts, body)) {
+        Ok((body, used)) => {
             let outgoing = (parts, Outgoing::new(body, limit, progress.clone()));
-            send(inbound, authorized.target(), &endpoints, (wire, outgoing)).await
+            let sent = send(&inbound.shard.pool, authorized.target(), &endpoints, (wire, outgoing)).await;
+            sent.map(|(response, lease)| (response, lease, used))
         }
         Err(reason) => Err(reason),
     };
-    let (response, lease) = match sent {
+    let (response, lease, used) = match sent {
         Ok(sent) => sent,
         Err(reason) => {
-            let too_large = progress.too_large.load(Ordering::Relaxed);
-            let reason = if too_large { EgressReason::BodyTooLarge } else { reason };
+            let reason = progress.failure().unwrap_or(reason);
             exchange.failed(reason);
             return Err(reason);
         }
     };
     exchange.answered(response.status().as_u16(), lease);
-    if response.status() == StatusCode::UNAUTHORIZED
-        && let (Some(provider), Some(secret)) = (authorized.provider(), &secret)
-    {
-        inbound.shard.engine.credentials.rejected(&provider.name, secret);
+    if let (Some(provider), Some(used)) = (authorized.provider(), used) {
+        used.answered(inbound, &provider.name, response.status());
     }
     match (response.status(), switching) {
         (StatusCode::SWITCHING_PROTOCOLS, Some(switching)) => {
@@ -92,7 +92,7 @@ async fn forward(
 struct Judged {
     authorized: Authorized,
     body: RequestBody,
-    secret: Option<Arc<Secret>>,
+    material: Material,
     endpoints: Vec<Endpoint>,
 }
 
@@ -115,7 +115,7 @@ async fn judge_target(
     parts: &Parts,
     body: Incoming,
 ) -> Result<Judged, EgressReason> {
-    let engine = &inbound.shard.engine;
+    let engine = &inbound.engine;
     if parts.method == http::Method::CONNECT {
         return Err(EgressReason::UpgradeRefused);
     }
@@ -125,12 +125,9 @@ async fn judge_target(
         .map_err(|reason| inbound.verdict.violation().map_or(reason, Violation::reason))?;
     let asked = (parts, body.at_hand());
     let authorized = authorize(admitted, &engine.tokens, inbound.client.id, asked)?;
-    let secret = match authorized.provider() {
-        Some(provider) => Some(engine.credentials.secret(&provider.name).await?),
-        None => None,
-    };
+    let material = Material::gather(inbound, &authorized, (parts, &body)).await?;
     let endpoints = engine.names.endpoints(&authorized).await?;
-    Ok(Judged { authorized, body, secret, endpoints })
+    Ok(Judged { authorized, body, material, endpoints })
 }
 
 /// Puts the decision on record, before anything is let go. What names no target is not a decision about one.
@@ -154,52 +151,28 @@ async fn record(
         port,
         method: Method::new(parts.method.as_str()),
         // A token that stands in the path, at its place or elsewhere, is not written down.
-        path: RequestPath::new(parts.uri.path(), &inbound.shard.engine.tokens.places_in(parts.uri.path())),
-        rule: None,
+        path: RequestPath::new(parts.uri.path(), &inbound.engine.tokens.places_in(parts.uri.path())),
+        rule: judged.as_ref().ok().map(|judged| Label::new(judged.authorized.rule())),
         provider: provider.map(|provider| Label::new(&*provider.name)),
     };
     inbound.shard.ledger.record(&inbound.client, event).await?;
-    judged.map(|judged| (host, judged))
-}
-
-/// Swaps the token for the credential. Only an [`Authorized`] says where and which.
-fn inject(
-    authorized: &Authorized,
-    secret: Option<&Secret>,
-    (parts, body): (&mut Parts, RequestBody),
-) -> Result<RequestBody, EgressReason> {
-    let (Some((_, scheme, token)), Some(secret)) = (authorized.placed(), secret) else { return Ok(body) };
-    match scheme {
-        Scheme::Header { .. }
-        | Scheme::Basic { .. }
-        | Scheme::Query { .. }
-        | Scheme::Path { .. }
-        | Scheme::Cookie { .. } => scheme::inject(parts, scheme, token, secret)
-            .map(|()| body)
-            .map_err(|_| EgressReason::SourceUnavailable),
-        Scheme::Json { .. } | Scheme::Form { .. } => {
-            let rewritten = scheme::inject_into_body(parts, body.at_hand(), scheme, (token, secret))
-                .map_err(|_| EgressReason::SourceUnavailable)?;
-            scheme::announce_length(parts, rewritten.len());
-            Ok(RequestBody::rewritten(rewritten))
-        }
-        // What is signed or minted is never the stored secret itself, which must not go out in its place.
-        Scheme::SigV4 | Scheme::GoogleServiceAccount { .. } | Scheme::OAuth2 { .. } | Scheme::GithubApp => {
-            Err(EgressReason::MintFailed)
-        }
+    if let Some((provider, scheme, _)) = judged.as_ref().ok().and_then(|judged| judged.authorized.placed()) {
+        let (host, provider) = (host.clone(), Label::new(&*provider.name));
+        let event = CredentialInjected { host, provider, place: material::place(scheme) };
+        inbound.shard.ledger.record(&inbound.client, event).await?;
     }
+    judged.map(|judged| (host, judged))
 }
 
 /// Sends the request on a connection that was used before or on a new one. It is sent a second time only if the first
 /// connection was found closed before a byte of it was written.
-async fn send(
-    inbound: &Inbound,
+pub(crate) async fn send(
+    pool: &Arc<Pool>,
     target: &Target,
     endpoints: &[Endpoint],
     outgoing: (Wire, (Parts, Outgoing)),
 ) -> Result<(Response<Incoming>, Option<Lease>), EgressReason> {
     let (wire, (parts, body)) = outgoing;
-    let pool = &inbound.shard.pool;
     let mut request = Request::from_parts(parts, body);
     if let Some((sender, lease)) = pool.reuse(target, endpoints, wire).await {
         match send_on(sender, lease, target, request).await {
@@ -248,7 +221,7 @@ fn clean(
     response: Response<Incoming>,
     mut exchange: Exchange,
 ) -> Result<Response<Answer>, EgressReason> {
-    let patterns = inbound.shard.engine.credentials.patterns();
+    let patterns = inbound.engine.credentials.patterns();
     let (mut parts, body) = response.into_parts();
     let look_into = patterns.is_some() && !hyper::body::Body::is_end_stream(&body);
     let decoder = match Decoder::of(&parts.headers) {

@@ -14,14 +14,22 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use zeroize::Zeroizing;
 
-use crate::authorize::Admitted;
+use crate::authorize::{Admitted, BodyNeed};
+use crate::scheme::sigv4::{ChunkError, ChunkResigner};
 use crate::scheme::{BODY_CAP, is_encoded};
+
+/// The largest body that is held because its signature stands in the head.
+const SIGNED_CAP: u64 = 32 * 1024 * 1024;
 
 /// The body of a request that the rules let through.
 pub(crate) enum RequestBody {
     Streamed(Incoming),
     /// All of it, because a credential may stand in it.
     Whole(Bytes),
+    /// All of it, because the signature of the head covers it.
+    Covered(Bytes),
+    /// Passed on as it comes, in signed chunks that are signed again.
+    Resigned(Incoming, Box<ChunkResigner>),
 }
 
 impl RequestBody {
@@ -29,25 +37,47 @@ impl RequestBody {
     /// What cannot be looked into is refused here, before anybody is contacted.
     pub async fn take(admitted: &Admitted, parts: &Parts, body: Incoming) -> Result<Self, EgressReason> {
         let limit = admitted.policy().egress.limits.request_body.unwrap_or(u64::MAX);
-        let limit = if admitted.needs_body() { limit.min(BODY_CAP as u64) } else { limit };
+        let need = admitted.needs_body(parts);
+        let limit = match need {
+            BodyNeed::None => limit,
+            BodyNeed::MayHoldToken => limit.min(BODY_CAP as u64),
+            BodyNeed::Signed => limit.min(SIGNED_CAP),
+        };
         if body.size_hint().lower() > limit {
             return Err(EgressReason::BodyTooLarge);
         }
-        if !admitted.needs_body() {
+        if need == BodyNeed::None {
             return Ok(Self::Streamed(body));
         }
         // It is read to its end before it is refused: clients that are still sending may miss the answer.
         let whole = collect(body, limit).await?;
-        match is_encoded(parts) && !whole.is_empty() {
-            true => Err(EgressReason::BodyEncoded),
-            false => Ok(Self::Whole(Bytes::from(whole))),
+        match need {
+            BodyNeed::Signed => Ok(Self::Covered(Bytes::from(whole))),
+            _ if is_encoded(parts) && !whole.is_empty() => Err(EgressReason::BodyEncoded),
+            _ => Ok(Self::Whole(Bytes::from(whole))),
+        }
+    }
+
+    /// What a signature covers that covers the body.
+    pub fn covered(&self) -> &[u8] {
+        match self {
+            Self::Covered(bytes) | Self::Whole(bytes) => bytes,
+            Self::Streamed(_) | Self::Resigned(..) => &[],
+        }
+    }
+
+    /// The same body, signed again on its way if it is made of signed chunks.
+    pub fn resigned(self, chunks: Option<ChunkResigner>) -> Self {
+        match (self, chunks) {
+            (Self::Streamed(body), Some(chunks)) => Self::Resigned(body, Box::new(chunks)),
+            (body, _) => body,
         }
     }
 
     /// What is at hand of it: all, or nothing of one that is passed on as it comes.
     pub fn at_hand(&self) -> &[u8] {
         match self {
-            Self::Streamed(_) => &[],
+            Self::Streamed(_) | Self::Covered(_) | Self::Resigned(..) => &[],
             Self::Whole(bytes) => bytes,
         }
     }
@@ -85,14 +115,26 @@ pub(crate) struct Outgoing {
 pub(crate) struct Progress {
     pub sent: AtomicU64,
     pub too_large: AtomicBool,
+    /// A signed chunk was not signed with its key.
+    pub badly_signed: AtomicBool,
+}
+
+impl Progress {
+    /// Why the body was not sent to its end, if that was for a reason of ours.
+    pub fn failure(&self) -> Option<EgressReason> {
+        if self.badly_signed.load(Ordering::Relaxed) {
+            return Some(EgressReason::SignatureInvalid);
+        }
+        self.too_large.load(Ordering::Relaxed).then_some(EgressReason::BodyTooLarge)
+    }
 }
 
 impl Outgoing {
     pub fn new(body: RequestBody, limit: Option<u64>, progress: Arc<Progress>) -> Self {
         // One that is at hand was measured as the client sent it; the credential may be longer than the token.
         let left = match body {
-            RequestBody::Streamed(_) => limit.unwrap_or(u64::MAX),
-            RequestBody::Whole(_) => u64::MAX,
+            RequestBody::Streamed(_) | RequestBody::Resigned(..) => limit.unwrap_or(u64::MAX),
+            RequestBody::Whole(_) | RequestBody::Covered(_) => u64::MAX,
         };
         Self { body, left, progress }
     }
@@ -102,6 +144,7 @@ impl Outgoing {
 #[derive(Debug)]
 pub(crate) enum OutgoingError {
     TooLarge,
+    BadlySigned(ChunkError),
     Client(hyper::Error),
 }
 
@@ -109,6 +152,7 @@ impl fmt::Display for OutgoingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLarge => f.write_str("the body is larger than its limit"),
+            Self::BadlySigned(error) => error.fmt(f),
             Self::Client(error) => error.fmt(f),
         }
     }
@@ -126,8 +170,21 @@ impl Body for Outgoing {
     ) -> Poll<Option<Result<Frame<Bytes>, OutgoingError>>> {
         let this = self.get_mut();
         let frame = match &mut this.body {
-            RequestBody::Whole(bytes) if bytes.is_empty() => return Poll::Ready(None),
-            RequestBody::Whole(bytes) => Frame::data(std::mem::take(bytes)),
+            RequestBody::Whole(bytes) | RequestBody::Covered(bytes) => match bytes.is_empty() {
+                true => return Poll::Ready(None),
+                false => Frame::data(std::mem::take(bytes)),
+            },
+            RequestBody::Resigned(body, chunks) => {
+                match ready!(poll_resigned(Pin::new(body), chunks, context)) {
+                    None => return Poll::Ready(None),
+                    Some(Ok(frame)) => frame,
+                    Some(Err(error)) => {
+                        let signed = !matches!(error, OutgoingError::BadlySigned(_));
+                        this.progress.badly_signed.store(!signed, Ordering::Relaxed);
+                        return Poll::Ready(Some(Err(error)));
+                    }
+                }
+            }
             RequestBody::Streamed(body) => match ready!(Pin::new(body).poll_frame(context)) {
                 None => return Poll::Ready(None),
                 Some(Err(error)) => return Poll::Ready(Some(Err(OutgoingError::Client(error)))),
@@ -149,14 +206,42 @@ impl Body for Outgoing {
     fn is_end_stream(&self) -> bool {
         match &self.body {
             RequestBody::Streamed(body) => body.is_end_stream(),
-            RequestBody::Whole(bytes) => bytes.is_empty(),
+            // Its end has to be looked at.
+            RequestBody::Resigned(..) => false,
+            RequestBody::Whole(bytes) | RequestBody::Covered(bytes) => bytes.is_empty(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.body {
-            RequestBody::Streamed(body) => body.size_hint(),
-            RequestBody::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            RequestBody::Streamed(body) | RequestBody::Resigned(body, _) => body.size_hint(),
+            RequestBody::Whole(bytes) | RequestBody::Covered(bytes) => {
+                SizeHint::with_exact(bytes.len() as u64)
+            }
         }
     }
+}
+
+/// The next piece of a body whose chunks are signed again. Trailers are dropped: those of such a body are in it.
+fn poll_resigned(
+    mut body: Pin<&mut Incoming>,
+    chunks: &mut ChunkResigner,
+    context: &mut Context<'_>,
+) -> Poll<Option<Result<Frame<Bytes>, OutgoingError>>> {
+    let mut signed = Vec::new();
+    while signed.is_empty() {
+        let Some(frame) = ready!(body.as_mut().poll_frame(context)) else {
+            return Poll::Ready(chunks.finish().err().map(|error| Err(OutgoingError::BadlySigned(error))));
+        };
+        let Ok(data) = (match frame {
+            Ok(frame) => frame.into_data(),
+            Err(error) => return Poll::Ready(Some(Err(OutgoingError::Client(error)))),
+        }) else {
+            continue;
+        };
+        if let Err(error) = chunks.push(&data, &mut signed) {
+            return Poll::Ready(Some(Err(OutgoingError::BadlySigned(error))));
+        }
+    }
+    Poll::Ready(Some(Ok(Frame::data(Bytes::from(signed)))))
 }

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use cofferdam_policy::document::Egress;
 use cofferdam_policy::host::{Host, HostIndex};
-use cofferdam_policy::layers::{Layered, Reach};
+use cofferdam_policy::layers::{Grant, Layered, Reach};
 use cofferdam_policy::provider::Provider;
 use cofferdam_policy::registry::InUse;
+
+use crate::stand_in::Locals;
 
 /// A client's policy, which may be replaced while the client is served.
 pub struct LivePolicy(ArcSwap<Policy>);
@@ -35,6 +37,8 @@ pub struct Policy {
     providers: Vec<Provider>,
     /// Places in `providers`.
     hosts: HostIndex<Vec<usize>>,
+    /// What is answered for here and not passed on.
+    pub(crate) locals: Locals,
 }
 
 impl Policy {
@@ -45,7 +49,19 @@ impl Policy {
         for (index, provider) in providers.iter().enumerate() {
             provider.host_patterns().for_each(|pattern| hosts.entry(&pattern).push(index));
         }
-        Self { reach, egress: layered.config.egress.clone(), providers, hosts }
+        let locals = Locals::of(&providers);
+        Self { reach, egress: layered.config.egress.clone(), providers, hosts, locals }
+    }
+
+    /// A rule as the record names it: a provider, or the user's rules and those that were typed, counted from one.
+    pub(crate) fn name_of(&self, grant: Grant) -> String {
+        match grant {
+            Grant::User { rule } => format!("allow {}", rule + 1),
+            Grant::Run { rule } => match self.providers.get(rule) {
+                Some(provider) => format!("provider {}", provider.name),
+                None => format!("run {}", rule + 1 - self.providers.len()),
+            },
+        }
     }
 
     pub(crate) fn provider(&self, index: usize) -> &Provider {

@@ -18,9 +18,11 @@ use crate::credentials::Credentials;
 use crate::dial::Dialler;
 use crate::engine::Engine;
 use crate::leaf::Leaves;
+use crate::mint::Mints;
 use crate::resolve::Names;
 use crate::serve;
 use crate::shard::{Seat, Shards};
+use crate::stand_in::StandInKey;
 use crate::tokens::Tokens;
 
 /// What a proxy is made of.
@@ -73,6 +75,8 @@ impl Proxy {
         let engine = Engine {
             tokens: Tokens::default(),
             credentials: Credentials::new(parts.secrets),
+            mints: Mints::default(),
+            stand_in_key: StandInKey::default(),
             leaves: Leaves::new(parts.authority, provider).map_err(|_| StartError::LeafKey)?,
             names: Names::new(),
             recorder: parts.recorder,
@@ -85,6 +89,10 @@ impl Proxy {
     /// The tokens that this proxy accepts.
     pub fn tokens(&self) -> &Tokens {
         &self.engine.tokens
+    }
+
+    pub(crate) fn stand_in_key(&self) -> &StandInKey {
+        &self.engine.stand_in_key
     }
 
     /// Takes credentials from elsewhere from now on. What was read before is still looked for in answers.

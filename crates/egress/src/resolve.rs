@@ -11,10 +11,12 @@ use std::time::{Duration, Instant};
 
 use cofferdam_audit::event::EgressReason;
 use cofferdam_policy::address::CheckedAddress;
+use cofferdam_policy::document::Egress;
 use cofferdam_policy::host::{Host, HostName};
 use hickory_resolver::TokioResolver;
 
-use crate::authorize::Authorized;
+use crate::authorize::{Authorized, Minting};
+use crate::target::Target;
 
 const LONGEST_LIFE: Duration = Duration::from_secs(60);
 const SHORTEST_LIFE: Duration = Duration::from_secs(1);
@@ -55,7 +57,15 @@ impl Names {
 
     /// The endpoints of a request's target, at least one.
     pub async fn endpoints(&self, authorized: &Authorized) -> Result<Vec<Endpoint>, EgressReason> {
-        let (egress, target) = (&authorized.policy().egress, authorized.target());
+        self.checked(&authorized.policy().egress, authorized.target()).await
+    }
+
+    /// The endpoints of a token server, at least one; looked at like those of any request.
+    pub async fn endpoints_to_mint(&self, minting: &Minting) -> Result<Vec<Endpoint>, EgressReason> {
+        self.checked(&minting.policy().egress, minting.target()).await
+    }
+
+    async fn checked(&self, egress: &Egress, target: &Target) -> Result<Vec<Endpoint>, EgressReason> {
         let port = target.port();
         if let Some((address, port)) = egress.resolve.get(target.host(), port) {
             return Ok(vec![Endpoint { address, port }]);

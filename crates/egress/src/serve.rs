@@ -26,6 +26,7 @@ use tokio_rustls::LazyConfigAcceptor;
 
 use crate::authorize::{self, Tunnel};
 use crate::client::{Client, Door};
+use crate::engine::Engine;
 use crate::forward;
 use crate::head;
 use crate::prefixed::Prefixed;
@@ -46,6 +47,7 @@ const ACCESS_DENIED: &[u8] = &[0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 49];
 
 /// What all requests of a connection have in common.
 pub(crate) struct Inbound {
+    pub engine: Arc<Engine>,
     pub shard: Arc<Shard>,
     pub client: Arc<Client>,
     pub arrival: Arrival,
@@ -242,7 +244,7 @@ async fn agreed_tunnel(
 
 impl Inbound {
     fn new(shard: Arc<Shard>, client: Arc<Client>, arrival: Arrival) -> Arc<Self> {
-        Arc::new(Self { shard, client, arrival, verdict: Arc::default() })
+        Arc::new(Self { engine: shard.engine.clone(), shard, client, arrival, verdict: Arc::default() })
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cofferdam_audit::Label;
 use cofferdam_policy::document::Project;
 use cofferdam_policy::layers::{Layered, RunOptions};
-use cofferdam_policy::provider::Provider;
+use cofferdam_policy::provider::{Provider, Shape};
 use cofferdam_policy::rules::AllowRule;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
@@ -22,6 +22,7 @@ use crate::client::{Client, ClientId, Door, Watcher};
 use crate::dns::{GivenAddresses, Resolver};
 use crate::policy::{LivePolicy, Policy};
 use crate::proxy::Proxy;
+use crate::stand_in::{StandInError, StandInFile};
 use crate::tokens::{Life, Token};
 
 /// What all clients begin with.
@@ -66,7 +67,11 @@ pub struct Opened {
     pub providers: Vec<String>,
     /// Variables and the tokens to put there.
     pub tokens: Vec<(String, Token)>,
+    /// Files to put into the sandbox, and the variables that name them.
+    pub files: Vec<StandInFile>,
 }
+
+type Tokens = Vec<(String, Token)>;
 
 /// The sockets of a client, made in its own network namespace.
 #[derive(Debug, Default)]
@@ -82,14 +87,14 @@ pub struct Listeners {
 pub enum OpenError {
     /// There is no provider of this name that a credential is known for.
     Provider(String),
-    NoRandomness,
+    StandIn(StandInError),
 }
 
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Provider(name) => write!(f, "no credential is known for the provider {name}"),
-            Self::NoRandomness => f.write_str("the kernel gave no randomness for tokens"),
+            Self::StandIn(error) => error.fmt(f),
         }
     }
 }
@@ -140,26 +145,44 @@ impl Service {
             watcher,
             ..Client::new(Arc::new(LivePolicy::new(policy)))
         };
-        let (id, tokens) = (client.id, self.mint(client.id, &used)?);
+        let id = client.id;
+        let (tokens, files) = self.stand_ins(id, &used).map_err(|error| {
+            self.proxy.tokens().forget(id);
+            OpenError::StandIn(error)
+        })?;
         let providers: Vec<_> = used.iter().map(|covered| covered.provider.name.to_string()).collect();
-        let opened = Opened { id, providers: providers.clone(), tokens };
+        let opened = Opened { id, providers: providers.clone(), tokens, files };
         inner.clients.insert(id, Served { client, given, providers, project, allow, tasks: Vec::new() });
         Ok(opened)
     }
 
-    fn mint(&self, id: ClientId, used: &[Covered]) -> Result<Vec<(String, Token)>, OpenError> {
-        let mut tokens = Vec::new();
+    /// What stands for the credentials inside, in the variables in which its clients look for them here. A credential
+    /// with parts has all of them inside: half of one is of no use.
+    fn stand_ins(&self, id: ClientId, used: &[Covered]) -> Result<(Tokens, Vec<StandInFile>), StandInError> {
+        let (mut tokens, mut files) = (Vec::new(), Vec::new());
         for Covered { provider, variables } in used {
-            for variable in variables {
-                let token = self.proxy.tokens().mint(id, provider, Life::Sandbox);
-                let token = token.map_err(|_| {
-                    self.proxy.tokens().forget(id);
-                    OpenError::NoRandomness
-                })?;
-                tokens.push((variable.clone(), token));
+            let whole = provider.shape() == Shape::AwsKeys;
+            let looked_for = |name: &str| variables.iter().any(|variable| variable == name);
+            let wanted =
+                |name: &str| looked_for(name) || (whole && provider.variables.iter().any(|own| own == name));
+            let mut shared = false;
+            for (_, token) in tokens.iter().filter(|(name, _): &&(String, Token)| wanted(name)) {
+                self.proxy.tokens().share(token, provider);
+                shared = true;
             }
+            // Its variables have their values already: clients of several providers look for them there.
+            if shared && whole {
+                continue;
+            }
+            let stand_in = self.proxy.stand_in(id, provider, Life::Sandbox)?;
+            for (name, token) in stand_in.variables.into_iter().filter(|(name, _)| wanted(name)) {
+                if !tokens.iter().any(|(taken, _)| **taken == *name) {
+                    tokens.push((String::from(name), token));
+                }
+            }
+            files.extend(stand_in.files);
         }
-        Ok(tokens)
+        Ok((tokens, files))
     }
 
     /// Serves a client on its listeners until it is closed. A client that is not open is not served.

@@ -116,6 +116,13 @@ impl Target {
         Ok(Self { protocol: Protocol::Https, host, port })
     }
 
+    /// The target of an address that we call ourselves, over TLS.
+    pub(crate) fn of_https(url: &http::Uri) -> Option<Self> {
+        let authority = url.authority().filter(|_| url.scheme_str() == Some("https"))?;
+        let (host, port) = Host::parse_with_port(authority.as_str()).ok()?;
+        Some(Self { protocol: Protocol::Https, host, port: port.unwrap_or(Protocol::Https.default_port()) })
+    }
+
     /// A handshake inside a tunnel: the name in it, if there is one, must be the tunnel's. A client that dialled an
     /// address sends none.
     pub(crate) fn confirmed_by(&self, server_name: Option<&str>) -> Result<(), TargetError> {

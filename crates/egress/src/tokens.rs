@@ -6,9 +6,12 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::Instant;
+use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::{Duration, Instant};
 
+use aws_lc_rs::hmac;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use cofferdam_policy::provider::{Provider, TokenForm};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
@@ -16,8 +19,11 @@ use zeroize::Zeroizing;
 use crate::client::ClientId;
 use crate::scheme::TokenShapes;
 
+/// How long a token is good that a client asked for in place of an access token.
+const ISSUED_LIFE: Duration = Duration::from_secs(3600);
+
 /// A token's text. It cannot be printed by accident; whoever hands it to a sandbox asks for it by name.
-pub struct Token(Zeroizing<String>);
+pub struct Token(pub(crate) Zeroizing<String>);
 
 impl Token {
     pub fn expose(&self) -> &str {
@@ -41,23 +47,32 @@ pub struct NoRandomness;
 #[derive(Default)]
 pub struct Tokens {
     table: RwLock<Table>,
+    /// From which the other halves of tokens are derived, so that they need not be kept.
+    pairing: OnceLock<Zeroizing<[u8; 32]>>,
 }
 
 struct Table {
     entries: HashMap<[u8; 32], Entry>,
     forms: Vec<TokenForm>,
     shapes: TokenShapes,
+    issued: HashMap<(ClientId, Box<str>), (Zeroizing<String>, Instant)>,
 }
 
 impl Default for Table {
     fn default() -> Self {
-        Self { entries: HashMap::new(), forms: Vec::new(), shapes: TokenShapes::new(&[]) }
+        Self {
+            entries: HashMap::new(),
+            forms: Vec::new(),
+            shapes: TokenShapes::new(&[]),
+            issued: HashMap::new(),
+        }
     }
 }
 
 struct Entry {
     client: ClientId,
-    provider: Box<str>,
+    /// One variable may hold the credential of several.
+    providers: Vec<Box<str>>,
     life: Life,
     revoked: bool,
 }
@@ -78,7 +93,7 @@ impl Tokens {
     /// Makes a token for one client and one provider.
     pub fn mint(&self, client: ClientId, provider: &Provider, life: Life) -> Result<Token, NoRandomness> {
         let token = random(&provider.token)?;
-        let entry = Entry { client, provider: (*provider.name).into(), life, revoked: false };
+        let entry = Entry { client, providers: vec![(*provider.name).into()], life, revoked: false };
         let mut table = self.write();
         if !table.forms.contains(&provider.token) {
             table.forms.push(provider.token.clone());
@@ -86,6 +101,50 @@ impl Tokens {
         }
         table.entries.insert(digest(token.as_bytes()), entry);
         Ok(Token(token))
+    }
+
+    /// Lets a token stand for the credential of another provider as well: of one whose clients look for it in the same
+    /// variable.
+    pub(crate) fn share(&self, token: &Token, provider: &Provider) {
+        let mut table = self.write();
+        if let Some(entry) = table.entries.get_mut(&digest(token.0.as_bytes())) {
+            entry.providers.push((*provider.name).into());
+        }
+    }
+
+    /// The secret half of a token that has two, as an AWS key does.
+    pub(crate) fn other_half(&self, token: &[u8]) -> Result<Zeroizing<String>, NoRandomness> {
+        let key = match self.pairing.get() {
+            Some(key) => key,
+            None => {
+                let mut key = Zeroizing::new([0; 32]);
+                getrandom::fill(&mut *key).map_err(|_| NoRandomness)?;
+                self.pairing.get_or_init(|| key)
+            }
+        };
+        let key = hmac::Key::new(hmac::HMAC_SHA256, key.as_slice());
+        // As many characters as Amazon's have.
+        Ok(Zeroizing::new(STANDARD.encode(&hmac::sign(&key, token).as_ref()[..30])))
+    }
+
+    /// A token for a client that asks for one in the course of its life, and how long it is good. The same one is
+    /// handed out until a half of its time is over: a client that asks in a loop does not fill the table.
+    pub(crate) fn issue(
+        &self,
+        client: ClientId,
+        provider: &Provider,
+    ) -> Result<(Zeroizing<String>, Duration), NoRandomness> {
+        let (now, key) = (Instant::now(), (client, Box::from(&*provider.name)));
+        if let Some((token, end)) = self.read().issued.get(&key) {
+            let left = end.saturating_duration_since(now);
+            if left > ISSUED_LIFE / 2 {
+                return Ok((token.clone(), left));
+            }
+        }
+        let end = now + ISSUED_LIFE;
+        let token = self.mint(client, provider, Life::Until(end))?.0;
+        self.write().issued.insert(key, (token.clone(), end));
+        Ok((token, ISSUED_LIFE))
     }
 
     /// Makes a token worthless from now on; it stays known, so that its use can be told from a guess.
@@ -97,7 +156,9 @@ impl Tokens {
 
     /// Forgets all tokens of a sandbox that is gone.
     pub fn forget(&self, client: ClientId) {
-        self.write().entries.retain(|_, entry| entry.client != client);
+        let mut table = self.write();
+        table.entries.retain(|_, entry| entry.client != client);
+        table.issued.retain(|(owner, _), _| *owner != client);
     }
 
     pub(crate) fn worth(&self, token: &[u8], client: ClientId, provider: &str, now: Instant) -> Worth {
@@ -105,7 +166,7 @@ impl Tokens {
         let Some(entry) = table.entries.get(&digest(token)) else { return Worth::Unknown };
         match entry.life {
             _ if entry.client != client => Worth::OtherClient,
-            _ if *entry.provider != *provider => Worth::OtherProvider,
+            _ if !entry.providers.iter().any(|its| **its == *provider) => Worth::OtherProvider,
             _ if entry.revoked => Worth::Revoked,
             Life::Until(end) if end <= now => Worth::Expired,
             _ => Worth::Good,
@@ -169,8 +230,6 @@ fn random(form: &TokenForm) -> Result<Zeroizing<String>, NoRandomness> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use cofferdam_policy::registry::built_in;
 
     use super::*;

@@ -46,7 +46,7 @@ pub(crate) fn switch(
     mut exchange: Exchange,
 ) -> Response<Answer> {
     let upstream = hyper::upgrade::on(&mut response);
-    let patterns = inbound.shard.engine.credentials.patterns();
+    let patterns = inbound.engine.credentials.patterns();
     let redactor = patterns.clone().map(|patterns| Redactor::new(patterns, Replacement::SameLength(b'*')));
     let (mut parts, _) = response.into_parts();
     hop::clean_response(&mut parts);

@@ -1,6 +1,7 @@
 //! The sandbox holds a token, the upstream gets the credential, and neither sees the other's.
 
 mod in_bodies;
+mod minted;
 mod proxied;
 
 use base64::Engine;

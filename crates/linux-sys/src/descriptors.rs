@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "a number that is overwritten may have had an owner")]
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// Closes every descriptor above the standard streams but this one.
 ///
@@ -29,5 +29,15 @@ pub fn place(descriptor: BorrowedFd<'_>, number: i32) -> io::Result<()> {
     match unsafe { libc::dup2(descriptor.as_raw_fd(), number) } {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),
+    }
+}
+
+/// A copy of the descriptor that this process was started with at `number`.
+pub fn inherited(number: i32) -> io::Result<OwnedFd> {
+    // SAFETY: the call takes numbers only, and one that is not open is an error.
+    match unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3) } {
+        -1 => Err(io::Error::last_os_error()),
+        // SAFETY: the kernel has just made this descriptor, and nobody else owns it.
+        copy => Ok(unsafe { OwnedFd::from_raw_fd(copy) }),
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! This is the only crate of the project that may contain unsafe code.
 
+extern crate alloc;
+
+pub mod bare;
 pub mod child;
 pub mod clone;
 pub mod descriptors;

@@ -150,6 +150,22 @@ pub enum Checked {
     Configured,
 }
 
+/// What a provider's credential is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// One text, which is put into requests as it is.
+    Value,
+    /// Key id, secret key and perhaps a session token, which sign requests. The provider's variables are these
+    /// three, in this order.
+    AwsKeys,
+    /// The document that Google hands out for an account. The provider's variables name its file.
+    GoogleAccount,
+    /// Whose access tokens are minted by an OAuth 2 grant.
+    OAuthClient,
+    /// The key of a GitHub App, and which installation of which app it is for.
+    GithubApp,
+}
+
 /// Where a credential stands, without how it is written there. What is minted or signed ends in the same
 /// header as a bearer token.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -164,6 +180,23 @@ pub enum Place {
 }
 
 impl Scheme {
+    /// What the credential must be made of.
+    pub fn shape(&self) -> Shape {
+        match self {
+            Self::SigV4 => Shape::AwsKeys,
+            Self::GoogleServiceAccount { .. } => Shape::GoogleAccount,
+            Self::OAuth2 { .. } => Shape::OAuthClient,
+            Self::GithubApp => Shape::GithubApp,
+            Self::Header { .. }
+            | Self::Query { .. }
+            | Self::Basic { .. }
+            | Self::Path { .. }
+            | Self::Json { .. }
+            | Self::Form { .. }
+            | Self::Cookie { .. } => Shape::Value,
+        }
+    }
+
     pub fn place(&self) -> Place {
         match self {
             Self::Header { name, .. } => Place::Header(name.to_ascii_lowercase()),
@@ -185,6 +218,11 @@ impl Provider {
     /// The host patterns, ready to match. They were checked when the provider was read.
     pub fn host_patterns(&self) -> impl Iterator<Item = HostPattern> {
         self.hosts.iter().filter_map(|host| HostPattern::parse(host).ok())
+    }
+
+    /// What the credential is made of: a scheme that signs or mints is the only one of its provider.
+    pub fn shape(&self) -> Shape {
+        self.schemes.first().map_or(Shape::Value, Scheme::shape)
     }
 
     /// Whether a request could be meant for both: they share a host, a port and a place.

@@ -5,11 +5,13 @@
 //! the source says, and reads it again when it has grown old or was rejected. The only way to the bytes is
 //! [`Secret::expose`]: a review of who can see a secret is a search for that word.
 
+mod document;
 mod loader;
 pub mod redaction;
 mod reference;
 mod secret;
 pub mod source;
+mod stamp;
 mod store;
 
 pub use cofferdam_linux_sys::memory::Protection;

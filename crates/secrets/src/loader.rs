@@ -10,6 +10,7 @@ use cofferdam_policy::environment::ChildEnvironment;
 use cofferdam_policy::provider::{Provider, SecretSource};
 use zeroize::Zeroizing;
 
+use crate::document;
 use crate::reference::{Origin, SecretRef};
 use crate::secret::Secret;
 use crate::source::{HostVariables, SourceError, read_command, read_dotenv, read_file};
@@ -90,6 +91,7 @@ impl Loader {
                 read_command(argv, *timeout, &self.command_environment)?
             }
         };
+        document::check(provider.shape(), &bytes)?;
         Ok(Secret::take(bytes)?)
     }
 
@@ -97,15 +99,25 @@ impl Loader {
         let name = self
             .set_variable(provider)
             .ok_or_else(|| SourceError::NoVariableSet { names: variables(provider) })?;
-        Ok((name.to_owned(), Secret::take(self.variable(name)?)?))
+        let bytes = document::from_variables(self, provider, name)?;
+        document::check(provider.shape(), &bytes)?;
+        Ok((name.to_owned(), Secret::take(bytes)?))
     }
 
-    fn variable(&self, name: &str) -> Result<Zeroizing<Vec<u8>>, SourceError> {
+    pub(crate) fn variable(&self, name: &str) -> Result<Zeroizing<Vec<u8>>, SourceError> {
         self.host.read(name).ok_or_else(|| SourceError::VariableNotSet { name: name.to_owned() })
     }
 
     fn set_variable<'a>(&self, provider: &'a Provider) -> Option<&'a str> {
         self.host.first_set(provider.variables.iter().map(AsRef::as_ref))
+    }
+
+    /// The file of a provider's source, if it has one.
+    pub(crate) fn file(&self, provider: &Provider) -> Option<PathBuf> {
+        match provider.secret.as_ref()? {
+            SecretSource::Dotenv { file, .. } | SecretSource::File { file, .. } => self.path(file).ok(),
+            _ => None,
+        }
     }
 
     fn origin(&self, source: &SecretSource) -> Origin {
@@ -122,7 +134,7 @@ impl Loader {
         }
     }
 
-    fn path(&self, written: &str) -> Result<PathBuf, SourceError> {
+    pub(crate) fn path(&self, written: &str) -> Result<PathBuf, SourceError> {
         locate(written, &self.base, self.home.as_deref())
             .ok_or_else(|| SourceError::NoHome { path: written.to_owned() })
     }

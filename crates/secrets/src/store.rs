@@ -8,8 +8,9 @@ use cofferdam_policy::provider::{Provider, SecretSource};
 
 use crate::loader::{LoadError, Loader};
 use crate::secret::Secret;
+use crate::stamp::Stamp;
 
-/// A file is cheap to read, so a new value is in use almost at once.
+/// A file that looks the same is read again all the same after this.
 const FILE_TTL: Duration = Duration::from_secs(5);
 /// A source that fails is not asked again for each of a thousand waiting requests, nor is one whose value an
 /// upstream rejects: whoever can cause rejections must not be able to run the command in a loop.
@@ -33,6 +34,8 @@ struct Slot {
 struct Kept {
     answer: Result<Arc<Secret>, Arc<LoadError>>,
     at: Instant,
+    /// What the source's file looked like just before it was read.
+    stamp: Option<Stamp>,
 }
 
 impl Store {
@@ -48,6 +51,17 @@ impl Store {
         self.get_at(provider, Instant::now())
     }
 
+    /// Whether the source can be seen to hold another value than it gave last, without being asked: a file that was
+    /// written since. Says nothing of other sources.
+    pub fn is_outdated(&self, provider: &str) -> bool {
+        let Some(slot) = self.slots.get(provider) else { return false };
+        match slot.kept.try_lock() {
+            Ok(kept) => kept.as_ref().is_some_and(|kept| !kept.is_as_it_was()),
+            // Somebody is reading it just now.
+            Err(_) => true,
+        }
+    }
+
     /// Says that an upstream did not accept this value, so that the next [`Store::get`] reads the source
     /// again. A value that has already been replaced, or that was read a moment ago, stays.
     pub fn invalidate(&self, provider: &str, rejected: &Arc<Secret>) {
@@ -61,12 +75,13 @@ impl Store {
             return Some(kept.answer.clone());
         }
         *kept = None;
+        let stamp = self.loader.file(&slot.provider).map(Stamp::of);
         let asked = Instant::now();
         let answer = self.loader.load(&slot.provider).map(|loaded| loaded.secret);
         // A value may be as old as the question; the pause after a failure starts when it is known, or a
         // source that fails slowly would be asked again at once.
         let at = if answer.is_ok() { now } else { now + asked.elapsed() };
-        *kept = Some(Kept { answer: answer.clone(), at });
+        *kept = Some(Kept { answer: answer.clone(), at, stamp });
         Some(answer)
     }
 
@@ -87,10 +102,17 @@ impl Kept {
             (Err(_), _) => PAUSE,
             // The environment of a process does not change.
             (Ok(_), None | Some(SecretSource::Env { .. })) => return true,
-            (Ok(_), Some(SecretSource::Dotenv { .. } | SecretSource::File { .. })) => FILE_TTL,
+            (Ok(_), Some(SecretSource::Dotenv { .. } | SecretSource::File { .. })) if self.is_as_it_was() => {
+                FILE_TTL
+            }
+            (Ok(_), Some(SecretSource::Dotenv { .. } | SecretSource::File { .. })) => return false,
             (Ok(_), Some(SecretSource::Command { ttl, .. })) => *ttl,
         };
         self.age(now) < ttl
+    }
+
+    fn is_as_it_was(&self) -> bool {
+        self.stamp.as_ref().is_none_or(Stamp::is_current)
     }
 
     fn age(&self, now: Instant) -> Duration {

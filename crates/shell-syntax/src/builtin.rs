@@ -3,7 +3,9 @@
 use shuck_ast as ast;
 
 use crate::shell::{Value, Variable};
-use crate::{Doubt, FileContent, Input, Redirect, Shell, SimpleCommand, Source, Watch, Word, output};
+use crate::{
+    Doubt, FileContent, Input, Redirect, RedirectKind, Shell, SimpleCommand, Source, Watch, Word, output,
+};
 
 impl Shell {
     pub(crate) fn simple(
@@ -38,8 +40,14 @@ impl Shell {
         let command =
             SimpleCommand { argv: argv.clone(), assignments, redirects, written, ..self.blank(input) };
         if argv.is_empty() {
-            self.emit(command, watch);
-            return Word::default();
+            // `$(<file)` is the contents of the file.
+            let opened = command.redirects.iter().any(|redirect| redirect.kind == RedirectKind::Read);
+            let index = self.emit(command, watch);
+            return match input {
+                Input::Text(text) if opened => text.clone(),
+                Input::File(_) if opened => Word::unknown(Some(Source::Commands(index..self.commands.len()))),
+                _ => Word::default(),
+            };
         }
         if let Some(output) = self.user_defined(&argv, input, watch) {
             // The function or alias stands in for the command; what it opens still counts.
@@ -193,6 +201,12 @@ impl Shell {
         }
     }
 
+    fn subscripts(&mut self, words: &[Word], watch: &mut dyn Watch) {
+        for word in words.iter().filter(|word| word.text().contains("[$(") || word.text().contains("[`")) {
+            self.prompt(word.text(), watch);
+        }
+    }
+
     /// `export`, `declare`, `local`, `readonly`, `typeset`.
     pub(crate) fn declaration(
         &mut self,
@@ -296,7 +310,11 @@ impl Shell {
             "trap" => {
                 let action = rest.iter().find(|word| !word.text().starts_with('-') || word.text() == "-")?;
                 let text = action.as_known().filter(|_| rest.len() > 1)?.to_owned();
-                if text != "-" && !text.is_empty() {
+                let signals = rest.iter().skip_while(|word| *word != action).skip(1);
+                let at_once = signals.clone().any(|word| matches!(word.text(), "DEBUG" | "ERR" | "RETURN"));
+                if text != "-" && !text.is_empty() && !at_once {
+                    self.traps.push(text);
+                } else if text != "-" && !text.is_empty() {
                     return Some(self.deeper(|shell| shell.run_text_with(&text, input, watch)));
                 }
             }
@@ -316,14 +334,21 @@ impl Shell {
                 self.positional.drain(..self.positional.len().min(count));
             }
             "cd" | "pushd" | "popd" => self.change_directory(name, rest),
+            // A subscript is evaluated, substitutions and all, even where it stands in quotes.
+            "test" | "[" => self.subscripts(rest, watch),
             "unset" => {
+                self.subscripts(rest, watch);
                 for word in rest {
                     self.variables.remove(word.text());
                     self.functions.remove(word.text());
                 }
             }
-            "read" | "mapfile" | "readarray" => self.read(name, rest, input),
+            "read" | "mapfile" | "readarray" => {
+                self.subscripts(rest, watch);
+                self.read(name, rest, input);
+            }
             "printf" if rest.first().is_some_and(|word| word.text() == "-v") && rest.len() > 2 => {
+                self.subscripts(&rest[1..2], watch);
                 let value = output::printf(&rest[2..]).map_or_else(|| Word::unknown(None), Word::known);
                 self.set(rest[1].text(), Value::Scalar(value));
             }

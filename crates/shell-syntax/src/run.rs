@@ -28,8 +28,18 @@ impl Shell {
     ) -> Word {
         self.in_subshell(|shell| {
             shell.positional = positional;
-            shell.deeper(|shell| shell.run_text_with(text, input, watch))
+            let before = shell.traps.len();
+            let output = shell.deeper(|shell| shell.run_text_with(text, input, watch));
+            shell.run_traps(before, watch);
+            output
         })
+    }
+
+    /// What was to happen at the end of a shell, with the variables as they are then.
+    pub(crate) fn run_traps(&mut self, before: usize, watch: &mut dyn Watch) {
+        for text in self.traps.split_off(before.min(self.traps.len())) {
+            self.deeper(|shell| shell.run_text_with(&text, &Input::Inherited, watch));
+        }
     }
 
     /// Runs the text of `sh -c`: the first word after it is `$0`, the others are the arguments.
@@ -402,6 +412,9 @@ impl Shell {
                 self.maybe(|shell| {
                     let mut output = Word::default();
                     for case in &clause.cases {
+                        for pattern in &case.patterns {
+                            shell.pattern_words(pattern, source, watch);
+                        }
                         output.push(&shell.sequence(&case.body, source, input, watch));
                     }
                     output
@@ -506,15 +519,25 @@ impl Shell {
                 let word = self.single(word, source, watch);
                 self.prompt(word.text(), watch);
             }
-            Expr::Pattern(pattern) => {
-                for part in &pattern.parts {
-                    if let ast::PatternPart::Word(word) = &part.kind {
-                        self.single(word, source, watch);
-                    }
-                }
-            }
+            Expr::Pattern(pattern) => self.pattern_words(pattern, source, watch),
             Expr::VarRef(reference) => {
                 self.access(reference, source, watch);
+            }
+        }
+    }
+    /// What a pattern substitutes is run before anything is matched.
+    fn pattern_words(&mut self, pattern: &ast::Pattern, source: &str, watch: &mut dyn Watch) {
+        for part in &pattern.parts {
+            match &part.kind {
+                ast::PatternPart::Word(word) => {
+                    self.single(word, source, watch);
+                }
+                ast::PatternPart::Group { patterns, .. } => {
+                    for pattern in patterns {
+                        self.deeper(|shell| shell.pattern_words(pattern, source, watch));
+                    }
+                }
+                _ => {}
             }
         }
     }

@@ -128,6 +128,8 @@ pub struct Shell {
     pub(crate) functions: HashMap<String, Function>,
     pub(crate) aliases: HashMap<String, String>,
     pub(crate) programs: HashMap<String, String>,
+    /// What is to happen when the shell ends.
+    pub(crate) traps: Vec<String>,
     pub(crate) files: HashMap<String, FileContent>,
     pub(crate) directory: Option<String>,
     pub(crate) commands: Vec<SimpleCommand>,
@@ -156,6 +158,7 @@ impl Shell {
             functions: HashMap::new(),
             aliases: HashMap::new(),
             programs: HashMap::new(),
+            traps: Vec::new(),
             files: HashMap::new(),
             directory,
             commands: Vec::new(),
@@ -249,6 +252,7 @@ impl Shell {
     }
 
     pub fn run_uncalled(&mut self, watch: &mut dyn Watch) {
+        self.run_traps(0, watch);
         let bodies: Vec<Rc<str>> = self
             .functions
             .values()

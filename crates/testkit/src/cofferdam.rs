@@ -104,6 +104,10 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    pub(crate) fn of(output: Output) -> Self {
+        Self { output }
+    }
+
     pub fn status(&self) -> i32 {
         use std::os::unix::process::ExitStatusExt;
         let status = self.output.status;

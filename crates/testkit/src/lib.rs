@@ -1,8 +1,9 @@
 //! What the black-box tests stand on: a throw-away home, the built binary, snapshots of what a person sees,
-//! the probe, and (feature `upstream`) a real TLS server that records what it got.
+//! the probe, containers, and (feature `upstream`) a real TLS server that records what it got.
 
 mod attack;
 mod cofferdam;
+pub mod container;
 mod home;
 mod probe;
 pub mod processes;

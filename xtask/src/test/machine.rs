@@ -17,6 +17,11 @@ const NEEDS: &[Need] = &[
     Need { program: "c++", package: "g++", purpose: "libFuzzer" },
     Need { program: "curl", package: "curl", purpose: "a real client in tests" },
     Need { program: "jq", package: "jq", purpose: "the peer of the record's benchmarks" },
+    Need { program: "busybox", package: "busybox-static", purpose: "images of test containers" },
+    Need { program: "podman", package: "podman", purpose: "test containers" },
+    Need { program: "runc", package: "runc", purpose: "test containers of podman" },
+    Need { program: "dockerd", package: "docker.io", purpose: "test containers" },
+    Need { program: "iptables", package: "iptables", purpose: "the network of dockerd" },
 ];
 
 const COMPONENTS: &[(&str, &str)] = &[("rustfmt", "fmt"), ("clippy", "clippy")];
@@ -47,12 +52,15 @@ fn install(missing: &[&Need]) -> Done {
         return Err(by_hand);
     }
     println!("installing {}", packages.join(", "));
-    let apt = || Tool::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").arg("-qq");
+    let apt =
+        || Tool::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1").arg("-qq");
     apt().arg("update").run()?;
     apt().args(["install", "-y", "--no-install-recommends"]).args(packages).run()
 }
 
 fn is_on_path(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
+    // An ordinary user's path lacks the programs of the administrator.
+    let mut path = std::env::var_os("PATH").unwrap_or_default();
+    path.push(":/usr/sbin:/sbin");
     std::env::split_paths(&path).any(|directory| Path::new(&directory).join(program).is_file())
 }

@@ -4,8 +4,10 @@ pub mod approvals;
 pub mod audit;
 mod completions;
 mod config;
+pub mod docker;
 pub mod doctor;
 mod env;
+pub mod exec_code;
 pub mod hook;
 mod man;
 mod mistake;
@@ -52,9 +54,14 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Run(Box<run::Run>),
+    ExecCode(Box<exec_code::ExecCode>),
+    /// Serves the file tools of a script, inside its sandbox
+    #[command(hide = true)]
+    FileTools,
     Session(session::SessionArgs),
     Overlay(overlay::OverlayArgs),
     Doctor(doctor::DoctorArgs),
+    Docker(docker::DockerArgs),
     /// The gate: what a command would do, and whether somebody has to be asked
     Approvals(approvals::Approvals),
     Hook(hook::HookArgs),

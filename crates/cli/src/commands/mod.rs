@@ -4,8 +4,10 @@ mod approvals;
 mod audit;
 mod completions;
 mod config;
+mod docker;
 mod doctor;
 mod env;
+mod exec_code;
 mod hook;
 mod man;
 mod overlay;
@@ -27,9 +29,12 @@ pub fn begin() -> Option<run::Begun> {
 pub fn run(args: Args, begun: Option<run::Begun>) -> Result<Exit, Failure> {
     match args.command {
         Command::Run(args) => run::run(&args, begun.unwrap_or_else(run::begin)),
+        Command::ExecCode(args) => exec_code::run(&args),
+        Command::FileTools => exec_code::file_tools(),
         Command::Session(args) => session::run(&args.command),
         Command::Overlay(args) => overlay::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Docker(args) => docker::run(&args),
         Command::Approvals(args) => approvals::run(args),
         Command::Hook(args) => Ok(hook::run(&args)),
         Command::Env(args) => env::run(&args),

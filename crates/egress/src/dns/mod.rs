@@ -105,7 +105,7 @@ impl Resolver {
             return of_kind(question.kind, Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST);
         }
         let policy = self.client.policy.now();
-        let allowed = host.as_ref().is_ok_and(|host| policy.reach.knows(host));
+        let allowed = host.as_ref().is_ok_and(|host| policy.reach.knows(host) || policy.locals.know(host));
         if !self.on_record(question, allowed) {
             return Reply::Failure;
         }

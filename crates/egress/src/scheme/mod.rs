@@ -155,8 +155,16 @@ fn locate<'a>(parts: &'a Parts, scheme: &Scheme) -> Located<'a> {
         Scheme::Path { template } => path::locate(parts, template),
         Scheme::Cookie { name } => cookie::locate(parts, name),
         Scheme::SigV4 => sigv4::locate(parts),
-        Scheme::GoogleServiceAccount { .. } | Scheme::OAuth2 { .. } => {
-            header::locate(parts, AUTHORIZATION.as_str(), &["Bearer {}"])
+        Scheme::OAuth2 { .. } => header::locate(parts, AUTHORIZATION.as_str(), &["Bearer {}"]),
+        // Some of Google's clients send an assertion of their own as the bearer token, without asking for another.
+        Scheme::GoogleServiceAccount { .. } => {
+            match header::locate(parts, AUTHORIZATION.as_str(), &["Bearer {}"]) {
+                Located::One(spot) => match jwt::key_id(&spot.value) {
+                    Some(key_id) => Located::One(Spot { value: Cow::Owned(key_id), ..spot }),
+                    None => Located::One(spot),
+                },
+                other => other,
+            }
         }
         // GitHub's own clients write either word.
         Scheme::GithubApp => header::locate(parts, AUTHORIZATION.as_str(), &["Bearer {}", "token {}"]),

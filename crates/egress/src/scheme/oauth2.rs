@@ -144,14 +144,21 @@ struct Client<'a> {
 
 /// The request for an access token. A client with a secret is authenticated in the header, which RFC 6749
 /// makes every server take; one without is named in the body.
-pub fn token_request(secret: &Secret, token_url: &str, grant: Grant) -> Result<TokenRequest, MintError> {
+///
+/// A refresh token may be given that the server sent in place of the one in the document.
+pub fn token_request(
+    secret: &Secret,
+    token_url: &str,
+    (grant, newer): (Grant, Option<&Secret>),
+) -> Result<TokenRequest, MintError> {
     let client: Client<'_> = serde_json::from_slice(secret.expose()).map_err(|_| MintError::Document)?;
     let mut fields: Vec<(&str, &[u8])> = Vec::new();
     match grant {
         Grant::ClientCredentials => fields.push(("grant_type", b"client_credentials")),
         Grant::RefreshToken => {
-            let token = client.refresh_token.as_deref().ok_or(MintError::Document)?;
-            fields.extend([("grant_type", &b"refresh_token"[..]), ("refresh_token", token.as_bytes())]);
+            let stored = client.refresh_token.as_deref().ok_or(MintError::Document)?;
+            let token = newer.map_or(stored.as_bytes(), Secret::expose);
+            fields.extend([("grant_type", &b"refresh_token"[..]), ("refresh_token", token)]);
         }
     }
     if let Some(scope) = &client.scope {

@@ -24,7 +24,10 @@ pub const SECRET: &str = "sk-canary-7f3a9b2c4d5e6f70";
 /// A host with a credential; `other.example.test` has another one, `plain.example.test` none.
 pub const HOST: &str = "api.example.test";
 
-const NAMES: [&str; 8] = ["api", "other", "plain", "key", "bot", "git", "json", "form"];
+const NAMES: [&str; 12] =
+    ["api", "other", "plain", "key", "bot", "git", "json", "form", "aws", "minted", "token", "bucket.s3"];
+/// Names that clients have built in.
+const FIXED: [&str; 2] = ["oauth2.googleapis.com", "api.github.com"];
 
 pub struct Proxied {
     pub home: Home,
@@ -54,8 +57,18 @@ impl Proxied {
 
     /// With another upstream, which speaks no TLS, at `socket.example.test:80`.
     pub fn beside(transport: Transport, extra: &str, socket: Option<SocketAddr>) -> Self {
-        let names = NAMES.map(|name| format!("{name}.example.test"));
-        let upstream = Upstream::start(&UpstreamOptions { names: names.to_vec(), transport });
+        Self::knowing(transport, (extra, socket), &[])
+    }
+
+    /// With more variables on the host.
+    pub fn knowing(
+        transport: Transport,
+        (extra, socket): (&str, Option<SocketAddr>),
+        variables: &[(&str, &str)],
+    ) -> Self {
+        let mut names = NAMES.map(|name| format!("{name}.example.test")).to_vec();
+        names.extend(FIXED.map(str::to_owned));
+        let upstream = Upstream::start(&UpstreamOptions { names, transport });
         let home = Home::new();
         let config =
             Config::parse("config.toml", &config(upstream.port(), extra, socket)).expect("a configuration");
@@ -67,7 +80,7 @@ impl Proxied {
         let policy = OnceLock::new();
         let proxy = Proxy::new(Parts {
             authority,
-            secrets: Store::new(loader(), providers.clone()),
+            secrets: Store::new(loader(&home, variables), providers.clone()),
             recorder: Arc::new(recorder),
             upstream_authorities: vec![
                 CertificateDer::from_pem_slice(upstream.ca_pem().as_bytes()).expect("PEM"),
@@ -152,13 +165,14 @@ pub fn reason(answer: &str) -> Option<&str> {
     Some(line.trim_end())
 }
 
-fn loader() -> Loader {
+fn loader(home: &Home, more: &[(&str, &str)]) -> Loader {
     let variables = [("API_KEY", SECRET), ("OTHER_KEY", "sk-other-0123456789abcdef")];
-    let given = variables.map(|(name, value)| (name.to_owned(), Zeroizing::new(value.as_bytes().to_vec())));
+    let all = variables.iter().chain(more);
+    let given = all.map(|(name, value)| ((*name).to_owned(), Zeroizing::new(value.as_bytes().to_vec())));
     Loader {
         host: HostVariables::given(given),
         command_environment: ChildEnvironment::empty(),
-        base: PathBuf::from("/nowhere"),
+        base: home.path().to_owned(),
         home: None,
         fallback: EnvironmentFallback::Refuse,
     }
@@ -167,6 +181,7 @@ fn loader() -> Loader {
 fn config(port: u16, extra: &str, socket: Option<SocketAddr>) -> String {
     let target = |name: &str, at: u16| format!("\"{name}.example.test:{at}\" = \"127.0.0.1:{port}\"\n");
     let mut resolve = NAMES.map(|name| target(name, 443)).concat() + &target("plain", 80);
+    resolve.push_str(&FIXED.map(|name| format!("\"{name}:443\" = \"127.0.0.1:{port}\"\n")).concat());
     if let Some(socket) = socket {
         resolve.push_str(&format!("\"socket.example.test:80\" = \"{socket}\"\n"));
     }

@@ -6,7 +6,7 @@ use super::sandbox::variable;
 use crate::host::HostPattern;
 use crate::mistake::quoted;
 use crate::provider::{
-    Alphabet, BasicPart, Checked, Grant, Kind, List, Provider, Scheme, SecretSource, Text, TokenForm,
+    Alphabet, BasicPart, Checked, Grant, Kind, List, Provider, Scheme, SecretSource, Shape, Text, TokenForm,
 };
 
 /// Which of the two documents is read.
@@ -23,14 +23,15 @@ pub(super) fn read_all(root: &Section<'_>, dialect: Dialect) -> Vec<Provider> {
     let mut providers: Vec<Provider> = Vec::with_capacity(sections.len());
     for section in &sections {
         let provider = read(section, dialect);
-        for earlier in &providers {
+        for (at, earlier) in providers.iter().enumerate() {
             if earlier.name == provider.name && !provider.name.is_empty() {
                 let sentence = format!("there are two providers called {}", quoted(&provider.name));
                 section.wrong("name", sentence, Some("keep one, or give the other another name".into()));
             } else if dialect == Dialect::Configuration && earlier.collides(&provider) {
                 let sentence = format!(
-                    "{} and {} put their credential at the same place of the same host",
+                    "{} (line {}) and {} put their credential at the same place of the same host",
                     quoted(&earlier.name),
+                    sections[at].line("hosts"),
                     quoted(&provider.name)
                 );
                 let hint = "give them different hosts or ports, or make them one provider";
@@ -137,7 +138,13 @@ fn schemes(section: &Section<'_>) -> Vec<Scheme> {
     if section.has("schemes") {
         section.needs("schemes", "must have at least one scheme");
     }
-    section.section("scheme").iter().chain(&section.sections("schemes")).filter_map(scheme).collect()
+    let schemes: Vec<Scheme> =
+        section.section("scheme").iter().chain(&section.sections("schemes")).filter_map(scheme).collect();
+    if schemes.len() > 1 && schemes.iter().any(|scheme| scheme.shape() != Shape::Value) {
+        let hint = "make two providers of it, each with its own secret".to_owned();
+        section.wrong("schemes", "a scheme that signs or mints must be the only one", Some(hint));
+    }
+    schemes
 }
 
 const SCHEMES: [&str; 11] = [

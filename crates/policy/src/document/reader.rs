@@ -58,10 +58,15 @@ impl<'t> Source<'t> {
 
     pub fn mistake(&self, at: Range<usize>, sentence: String, hint: Option<String>) {
         let before = self.text.get(..at.start).unwrap_or(self.text);
-        let line = before.matches('\n').count() + 1;
+        let line = self.line(at.start);
         let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1;
         let mistake = Mistake { file: self.file.to_owned(), line, column, sentence, hint };
         self.mistakes.borrow_mut().push((at.start, mistake));
+    }
+
+    /// Counted from one.
+    fn line(&self, at: usize) -> usize {
+        self.text.get(..at).unwrap_or(self.text).matches('\n').count() + 1
     }
 
     /// The value if there was no mistake, or else all of them in the order of the document.
@@ -108,6 +113,11 @@ impl<'s> Section<'s> {
     pub fn wrong(&self, key: &str, sentence: impl Into<String>, hint: Option<String>) {
         let at = self.get(key).map_or(self.at.clone(), Spanned::span);
         self.source.mistake(at, sentence.into(), hint);
+    }
+
+    /// The line on which the value of a key begins, or the whole table if the key is not there.
+    pub fn line(&self, key: &str) -> usize {
+        self.source.line(self.get(key).map_or(self.at.start, |value| value.span().start))
     }
 
     /// Reports a mistake about the key itself.

@@ -194,15 +194,22 @@ fn provider(rest: &str) -> String {
 #[test]
 fn every_scheme_is_read() {
     let schemes = "schemes = [{ header = \"x-api-key\" }, { query = \"key\" }, { basic = \"password\" }, \
-        { path = \"/bot{}/\" }, { json = \"/auth/token\" }, { form = \"token\" }, { cookie = \"sid\" }, { sigv4 = {} }, \
-        { google_service_account = { scope = \"s\" } }, { github_app = {} }, \
-        { oauth2 = { token_url = \"https://a.example/t\", grant = \"client-credentials\" } }]";
+        { path = \"/bot{}/\" }, { json = \"/auth/token\" }, { form = \"token\" }, { cookie = \"sid\" }]";
     let read = config(&provider(schemes)).providers.remove(0).schemes;
-    assert_eq!(read.len(), 11);
+    assert_eq!(read.len(), 7);
     assert_eq!(read[0], Scheme::Header { name: "x-api-key".into(), template: "{}".into() });
     assert_eq!(read[2], Scheme::Basic { part: BasicPart::Password });
+    let alone = |text: &str| {
+        let scheme = format!("scheme = {{ {text} }}");
+        config(&provider(&scheme)).providers.remove(0).schemes.first().cloned()
+    };
+    assert_eq!(alone("sigv4 = {}"), Some(Scheme::SigV4));
+    assert_eq!(alone("github_app = {}"), Some(Scheme::GithubApp));
+    let google = Scheme::GoogleServiceAccount { scope: "s".into() };
+    assert_eq!(alone("google_service_account = { scope = \"s\" }"), Some(google));
+    let text = "oauth2 = { token_url = \"https://a.example/t\", grant = \"client-credentials\" }";
     let oauth2 = Scheme::OAuth2 { token_url: "https://a.example/t".into(), grant: Grant::ClientCredentials };
-    assert_eq!(read[10], oauth2);
+    assert_eq!(alone(text), Some(oauth2));
 }
 
 #[test]
@@ -233,6 +240,7 @@ fn wrong_providers_are_refused() {
     one_mistake(&provider("scheme = { header = \"x y\" }"), "not such a name");
     one_mistake(&provider("scheme = { path = \"bot{}\" }"), "slash");
     one_mistake(&provider("scheme = { json = \"token\" }"), "JSON pointer");
+    one_mistake(&provider("schemes = [{ sigv4 = {} }, { query = \"k\" }]"), "the only one");
     one_mistake(
         &provider("scheme = { oauth2 = { token_url = \"http://a\", grant = \"refresh-token\" } }"),
         "https",
@@ -251,6 +259,7 @@ fn two_providers_at_one_place_of_one_host_are_refused() {
     let other = |rest: &str| provider(rest).replace("\"x\"", "\"y\"");
     let bearer = "scheme = { header = \"Authorization\", template = \"Bearer {}\" }\n";
     one_mistake(&format!("{}{}", provider(bearer), other("scheme = { basic = \"user\" }\n")), "same place");
+    one_mistake(&format!("\n\n{}{}", provider(bearer), other(bearer)), "(line 5)");
     let below = other(bearer).replace("x.example", "*.example");
     one_mistake(&format!("{}{below}", provider(bearer)), "same place");
     config(&format!("{}{}", provider(bearer), other("scheme = { query = \"k\" }\n")));

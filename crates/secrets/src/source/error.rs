@@ -79,6 +79,10 @@ pub enum SourceError {
         program: String,
         limit: usize,
     },
+    /// The scheme needs more than one text.
+    NotADocument {
+        needs: &'static str,
+    },
     Rejected(Rejected),
 }
 
@@ -160,6 +164,7 @@ impl fmt::Display for SourceError {
             Self::CommandTooLong { program, limit } => {
                 write!(f, "{program} printed more than {} KiB", limit / 1024)
             }
+            Self::NotADocument { needs } => write!(f, "the value must be {needs}"),
             Self::Rejected(reason) => write!(f, "the value cannot be used: {reason}"),
         }
     }

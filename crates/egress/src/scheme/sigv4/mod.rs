@@ -13,6 +13,7 @@
 mod canonical;
 mod chunks;
 mod key;
+mod keys;
 mod presented;
 mod resign;
 
@@ -28,6 +29,7 @@ use http::HeaderMap;
 use http::request::Parts;
 
 pub use chunks::{CHUNK_CAP, ChunkError, ChunkResigner};
+pub use keys::Keys;
 pub use presented::{Payload, Presented};
 pub use resign::Verified;
 

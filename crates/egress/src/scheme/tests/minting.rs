@@ -11,7 +11,7 @@ use cofferdam_policy::provider::Grant;
 
 use super::*;
 use crate::scheme::github_app::App;
-use crate::scheme::google::ServiceAccount;
+use crate::scheme::google::Account;
 use crate::scheme::oauth2::{MintError, Refusal, read_answer, stand_in_answer, token_request};
 
 const NOW: Duration = Duration::from_secs(1_794_700_000);
@@ -53,7 +53,8 @@ fn req_e07_a_service_account_asks_for_an_access_token() {
         "type": "service_account", "project_id": "p", "private_key_id": "kid1", "private_key": pem,
         "client_email": "a@p.iam.gserviceaccount.com", "token_uri": "https://oauth2.googleapis.com/token",
     });
-    let account = ServiceAccount::read(&secret(&document.to_string())).expect("an account");
+    let document = secret(&document.to_string());
+    let account = Account::read(&document).expect("an account");
     let request = account.token_request("https://www.googleapis.com/auth/chat.bot", NOW).expect("a request");
     assert_eq!(request.url, "https://oauth2.googleapis.com/token");
     assert_eq!(request.headers["content-type"], "application/x-www-form-urlencoded");
@@ -87,7 +88,7 @@ fn req_e07_a_github_app_asks_for_an_installation_token() {
 
 #[test]
 fn documents_without_what_is_needed_are_refused_without_showing_them() {
-    let account = |text: &str| ServiceAccount::read(&secret(text)).err();
+    let account = |text: &str| Account::read(&secret(text)).map(drop).err();
     assert_eq!(account("-----BEGIN KEY-----"), Some(MintError::Document));
     let unusable = r#"{"type":"service_account","client_email":"a","private_key":"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"}"#;
     assert_eq!(account(unusable), Some(MintError::Key));
@@ -105,7 +106,7 @@ fn req_e07_grants_are_written_as_rfc_6749_has_them() {
     let document =
         secret(r#"{"client_id":"id:1","client_secret":"s/1","refresh_token":"r+1","scope":"a b"}"#);
     let body = |grant| {
-        let request = token_request(&document, url, grant).expect("a request");
+        let request = token_request(&document, url, (grant, None)).expect("a request");
         let pair = format!("Basic {}", STANDARD.encode("id%3A1:s%2F1"));
         assert_eq!(request.headers["authorization"], pair.as_str());
         assert!(request.headers["authorization"].is_sensitive());
@@ -114,10 +115,10 @@ fn req_e07_grants_are_written_as_rfc_6749_has_them() {
     assert_eq!(body(Grant::ClientCredentials), "grant_type=client_credentials&scope=a%20b");
     assert_eq!(body(Grant::RefreshToken), "grant_type=refresh_token&refresh_token=r%2B1&scope=a%20b");
     let public = secret(r#"{"client_id":"id","refresh_token":"r"}"#);
-    let request = token_request(&public, url, Grant::RefreshToken).expect("a request");
+    let request = token_request(&public, url, (Grant::RefreshToken, None)).expect("a request");
     assert_eq!(request.body.as_slice(), b"grant_type=refresh_token&refresh_token=r&client_id=id");
-    assert!(token_request(&public, url, Grant::ClientCredentials).is_err());
-    assert!(token_request(&secret("just-a-secret"), url, Grant::ClientCredentials).is_err());
+    assert!(token_request(&public, url, (Grant::ClientCredentials, None)).is_err());
+    assert!(token_request(&secret("just-a-secret"), url, (Grant::ClientCredentials, None)).is_err());
 }
 
 #[test]

@@ -1,0 +1,155 @@
+//! The languages that program text on a command line is written in, and what their calls can do.
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Language {
+    Python,
+    Javascript,
+    Perl,
+    Ruby,
+    Php,
+    Lua,
+    Awk,
+    Sed,
+    R,
+    Julia,
+    Tcl,
+    Vim,
+    Emacs,
+    Applescript,
+    Groovy,
+    Erlang,
+}
+
+/// What a call does to the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Its argument is shell text.
+    Shell,
+    /// Its arguments are a command.
+    Command,
+    Delete,
+    DeleteTree,
+    /// It opens a file, for writing if a mode says so.
+    Open,
+    Write,
+    /// Its argument is program text.
+    Code,
+    /// It is asked about whatever its arguments are.
+    Ask,
+    /// It connects a program to the network by hand.
+    Connect,
+    /// It stops processes.
+    Stop,
+}
+
+impl Language {
+    pub fn of(program: &str) -> Option<Self> {
+        let name = program.rsplit('/').next().unwrap_or(program);
+        let base = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
+        Some(match base {
+            "python" | "pypy" | "ipython" | "jython" | "micropython" | "python3-intel" | "pythonw" | "py" => {
+                Self::Python
+            }
+            "node" | "nodejs" | "bun" | "deno" | "tsx" | "ts-node" | "qjs" | "d" | "mongosh" | "mongo"
+            | "gjs" | "electron" => Self::Javascript,
+            "perl" | "raku" | "perl6" => Self::Perl,
+            "ruby" | "irb" | "jruby" | "rails" | "crystal" => Self::Ruby,
+            "php" | "php-cli" => Self::Php,
+            "lua" | "luajit" | "texlua" => Self::Lua,
+            "awk" | "gawk" | "mawk" | "nawk" | "goawk" => Self::Awk,
+            "sed" | "gsed" => Self::Sed,
+            "Rscript" | "R" | "littler" | "octave" | "gnuplot" | "octave-cli" | "matlab" => Self::R,
+            "julia" => Self::Julia,
+            "tclsh" | "expect" | "wish" => Self::Tcl,
+            "vim" | "vi" | "nvim" | "ex" | "view" | "vimdiff" | "gvim" | "rvim" => Self::Vim,
+            "emacs" | "emacsclient" | "guile" | "sbcl" | "clisp" | "racket" | "scheme" | "csi" | "gosh"
+            | "ecl" | "chicken" | "mit-scheme" | "ghc" | "runghc" | "swipl" | "ocaml" => Self::Emacs,
+            "osascript" => Self::Applescript,
+            "groovy" | "groovysh" | "jshell" | "scala" | "kotlin" | "clojure" | "clj" | "bb" => Self::Groovy,
+            "erl" | "elixir" | "iex" | "escript" => Self::Erlang,
+            _ => return None,
+        })
+    }
+
+    pub fn code_flags(self) -> &'static [&'static str] {
+        match self {
+            Self::Python | Self::Tcl => &["-c"],
+            Self::Javascript => &["-e", "-p", "--eval", "--print", "eval", "-pe"],
+            Self::Perl => &["-e", "-E"],
+            Self::Ruby => &["-e", "eval", "runner"],
+            Self::Lua => &["-e"],
+            Self::R => &["-e", "--eval", "-batch", "-r"],
+            Self::Php => &["-r", "-R", "-B"],
+            Self::Awk => &["--source"],
+            Self::Sed => &["-e", "--expression"],
+            Self::Julia => &["-e", "-E", "--eval"],
+            Self::Vim => &["-c", "--cmd", "-S"],
+            Self::Emacs => &["--eval", "-eval", "--execute", "-e", "-c", "-x", "-g"],
+            Self::Applescript => &["-e"],
+            Self::Groovy => &["-e", "--eval", "-M"],
+            Self::Erlang => &["-e", "-eval", "--eval"],
+        }
+    }
+
+    /// The first word that is no option is the program text.
+    pub fn code_is_operand(self) -> bool {
+        matches!(self, Self::Awk | Self::Sed)
+    }
+
+    pub fn reads_stdin(self) -> bool {
+        !matches!(self, Self::Awk | Self::Sed | Self::Vim | Self::Emacs)
+    }
+
+    pub fn takes_value(self, option: &str) -> bool {
+        match self {
+            Self::Awk => matches!(option, "-F" | "-v" | "-f" | "--field-separator" | "--assign" | "--file"),
+            Self::Python => matches!(option, "-W" | "-X"),
+            Self::Javascript => matches!(option, "-r" | "--require" | "--import" | "--loader"),
+            Self::Perl => matches!(option, "-I"),
+            Self::Sed => matches!(option, "-f" | "-l"),
+            Self::Ruby => matches!(option, "-r" | "-I"),
+            Self::Vim => matches!(option, "-u" | "-w" | "-W"),
+            Self::Applescript => matches!(option, "-l"),
+            _ => false,
+        }
+    }
+
+    pub fn comment(self) -> Option<&'static str> {
+        match self {
+            Self::Python | Self::Perl | Self::Ruby | Self::Awk | Self::R | Self::Julia | Self::Tcl => {
+                Some("#")
+            }
+            Self::Javascript | Self::Php | Self::Groovy => Some("//"),
+            Self::Lua | Self::Applescript => Some("--"),
+            Self::Erlang => Some("%"),
+            Self::Emacs => Some(";"),
+            Self::Sed | Self::Vim => None,
+        }
+    }
+
+    /// Calls may be written without brackets.
+    pub fn bare_calls(self) -> bool {
+        matches!(
+            self,
+            Self::Perl
+                | Self::Ruby
+                | Self::Tcl
+                | Self::Applescript
+                | Self::Php
+                | Self::Lua
+                | Self::Vim
+                | Self::Emacs
+        )
+    }
+
+    pub fn interpolates(self, text: &str) -> bool {
+        match self {
+            Self::Ruby | Self::Erlang => text.contains("#{"),
+            Self::Perl | Self::Php | Self::Julia | Self::Tcl | Self::Groovy => {
+                text.contains('$') || (self == Self::Perl && text.contains('@'))
+            }
+            Self::Javascript => text.contains("${"),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! The run itself: the sandbox is built around the approved bytes, watched, and accounted for.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use cofferdam_approvals::SessionContext;
+use cofferdam_exec_broker::limits::{Clock, Limits};
+use cofferdam_exec_broker::tool::{BuiltIn, Tool};
+use cofferdam_exec_broker::{Broker, Door, Language, Peers, module};
+use cofferdam_linux_sys::signals::Signals;
+use cofferdam_sandbox::launch::{News, Prepared, Sandbox, Start};
+use cofferdam_sandbox::messages::{Ended, Last};
+use cofferdam_sandbox::plan::{Access, Operation, Plan};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+
+use super::file_tools::PROGRAM;
+use super::known_secrets::KnownSecrets;
+use super::outcome::{Cut, Outcome, Status, Teller};
+use super::script::Script;
+use super::streams::Capture;
+use super::toolbox::{Commands, SCRIPT, Shared, Toolbox};
+use crate::commands::run::outcome as run_outcome;
+use crate::commands::run::supervise::{GRACE, PASSED_ON, TERM};
+use crate::commands::run::wish::Wished;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::gatekeeper::Gatekeeper;
+
+/// Where the script and its modules stand in the sandbox: in a tree that nobody in it can write to.
+const PLACE: &str = "/cofferdam";
+/// How often the watch looks up when nothing happens.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Everything that a run is made of.
+pub struct Job {
+    pub script: Script,
+    pub granted: Vec<Tool>,
+    pub limits: Limits,
+    pub wished: Wished,
+    pub variables: Vec<OsString>,
+    pub keeper: Arc<Gatekeeper>,
+    pub context: SessionContext,
+    pub teller: Teller,
+}
+
+pub fn run(job: Job, prepared: Prepared, began: Instant) -> Result<Outcome, Failure> {
+    let failed = |error: io::Error| Failure::new(Exit::NotStarted, format!("the sandbox was lost: {error}"));
+    let signals = Signals::take_over(&PASSED_ON).map_err(failed)?;
+    let secrets = KnownSecrets::load()?;
+    let Job { script, granted, limits, wished, mut variables, keeper, context, teller } = job;
+    let mut plan = wished.plan()?;
+    place(&mut plan, &script, &granted).map_err(failed)?;
+    variables.push(python_path(&script, &wished));
+    let null: OwnedFd = File::options().read(true).write(true).open("/dev/null").map_err(failed)?.into();
+    let (stream, inherited_stream) = stream().map_err(failed)?;
+    let (door, inherited_door) = Door::pair().map_err(failed)?;
+    let (stdout, stdout_end) = Capture::begin(limits.stdout, &secrets).map_err(failed)?;
+    let (stderr, stderr_end) = Capture::begin(limits.stderr, &secrets).map_err(failed)?;
+    let image = wished.image(&variables, &words(script.language))?;
+    let start = Start {
+        image: &image,
+        directory: &wished.request.workspace,
+        terminal: None,
+        limits: plan.limits,
+        last: Last::Yes,
+        descriptors: &[
+            null.as_fd(),
+            stdout_end.as_fd(),
+            stderr_end.as_fd(),
+            inherited_stream.as_fd(),
+            inherited_door.as_fd(),
+        ],
+    };
+    let built = prepared.build_for(&plan, SCRIPT, &start);
+    let (sandbox, report) = built.map_err(|problem| run_outcome::not_built(&problem))?;
+    run_outcome::tell_missing(&report);
+    drop((stdout_end, stderr_end, inherited_stream));
+    let names: Vec<&str> = granted.iter().map(|tool| tool.name.as_str()).collect();
+    teller.started(&names);
+    let sandbox = Arc::new(sandbox);
+    let toolbox = Arc::new(Toolbox {
+        commands: Commands::new(Arc::clone(&sandbox), plan.limits, null, inherited_door),
+        clock: Clock::start(limits.time),
+        wished,
+        variables,
+        keeper,
+        context,
+        secrets,
+        limits,
+        teller: teller.clone(),
+        files: Default::default(),
+        made: Default::default(),
+    });
+    let peers = Peers::one_sandbox().map_err(failed)?;
+    let broker = Broker::new(granted, limits.calls, peers, Box::new(Shared(Arc::clone(&toolbox))));
+    broker.serve_stream(stream);
+    let at_door = Arc::clone(&broker);
+    thread::spawn(move || at_door.serve_door(&door));
+    let end = Watch { sandbox: &sandbox, toolbox: &toolbox, how: None, deadline: None }
+        .watch(&signals)
+        .map_err(failed)?;
+    broker.end();
+    toolbox.commands.all_ended();
+    let mut outcome = Outcome::new(Status::Success, &script, began.elapsed(), teller);
+    let ((output, output_cut), (errors, errors_cut)) = (stdout.finish(), stderr.finish());
+    outcome.output = output;
+    outcome.stderr = errors;
+    outcome.calls_made = broker.tally().calls();
+    outcome.frames_refused = broker.tally().refused();
+    outcome.calls = toolbox.calls_made();
+    outcome.cut = Cut {
+        output_bytes: output_cut,
+        stderr_bytes: errors_cut,
+        calls: outcome.calls_made.saturating_sub(outcome.calls.len() as u64),
+    };
+    end.describe(&mut outcome, limits.time);
+    Ok(outcome)
+}
+
+/// The connection that is there from the beginning. The kernel says who speaks on it.
+fn stream() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (ours, theirs) =
+        rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    sockopt::set_socket_passcred(&ours, true)?;
+    Ok((ours, theirs))
+}
+
+/// Puts the approved bytes, the modules and what the file tools need into the plan.
+fn place(plan: &mut Plan, script: &Script, granted: &[Tool]) -> io::Result<()> {
+    let file = |name: &str, contents: String| Operation::File {
+        path: format!("{PLACE}/{name}").as_str().into(),
+        contents,
+    };
+    let mut files = vec![
+        file(script.language.file_name(), script.text.clone()),
+        file("cofferdam_tools.py", module::python(granted)),
+        file("node_modules/cofferdam_tools/index.js", module::node(granted)),
+    ];
+    if granted.iter().filter_map(|tool| BuiltIn::named(&tool.name)).any(BuiltIn::works_on_files) {
+        let from = std::env::current_exe()?;
+        files.push(Operation::Bind {
+            path: PROGRAM.into(),
+            from: from.as_path().into(),
+            access: Access::ReadOnly,
+        });
+    }
+    // In front of the step with which the tree becomes read-only.
+    let at =
+        plan.files.iter().rposition(|operation| *operation == Operation::Seal).unwrap_or(plan.files.len());
+    plan.files.splice(at..at, files);
+    Ok(())
+}
+
+/// A script finds its tools, and what lies beside it as if it had been started there.
+fn python_path(script: &Script, wished: &Wished) -> OsString {
+    let beside = script.beside.as_ref().unwrap_or(&wished.request.workspace);
+    let mut variable = OsString::from(format!("PYTHONPATH={PLACE}:"));
+    variable.push(beside);
+    variable
+}
+
+fn words(language: Language) -> Vec<OsString> {
+    let script = format!("{PLACE}/{}", language.file_name());
+    language.interpreter().iter().map(|word| OsString::from(*word)).chain([script.into()]).collect()
+}
+
+/// Why the script is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum How {
+    Ended(Ended),
+    NotStarted,
+    TimedOut,
+    Interrupted(i32),
+    Lost,
+}
+
+struct Watch<'a> {
+    sandbox: &'a Sandbox,
+    toolbox: &'a Toolbox,
+    /// The first reason counts.
+    how: Option<How>,
+    /// After it was asked to end: when nobody asks any more.
+    deadline: Option<Instant>,
+}
+
+impl Watch<'_> {
+    fn watch(mut self, signals: &Signals) -> io::Result<How> {
+        loop {
+            let left = match self.deadline {
+                Some(deadline) => deadline.saturating_duration_since(Instant::now()),
+                None => self.toolbox.clock.left(),
+            };
+            if left.is_zero() {
+                self.time_is_up();
+            }
+            let wait = left.min(LOOK);
+            let wait = Timespec { tv_sec: 0, tv_nsec: i64::from(wait.subsec_nanos()) };
+            let mut ready = [
+                PollFd::new(self.sandbox, PollFlags::IN),
+                PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN),
+            ];
+            match rustix::event::poll(&mut ready, Some(&wait)) {
+                Err(rustix::io::Errno::INTR) => continue,
+                other => other?,
+            };
+            let [news, signalled] = ready.map(|ready| !ready.revents().is_empty());
+            while let (true, Some(signal)) = (signalled, signals.next()?) {
+                self.ask_to_end(How::Interrupted(signal));
+            }
+            if news && self.hear()? {
+                return Ok(self.how.unwrap_or(How::Lost));
+            }
+        }
+    }
+
+    /// `true` when the sandbox is gone.
+    fn hear(&mut self) -> io::Result<bool> {
+        match self.sandbox.news()? {
+            (_, News::Gone { held }) => {
+                for held in held {
+                    eprintln!(
+                        "cofferdam: the script made a file that your own tools would run; it is now {held}"
+                    );
+                }
+                return Ok(true);
+            }
+            (SCRIPT, News::Ended(ended)) => self.over(How::Ended(ended)),
+            (SCRIPT, News::NotStarted(_)) => self.over(How::NotStarted),
+            (id, news) => self.toolbox.commands.heard(id, news),
+        }
+        Ok(false)
+    }
+
+    /// From here on the sandbox ends by itself.
+    fn over(&mut self, how: How) {
+        self.how.get_or_insert(how);
+        self.deadline = Some(Instant::now() + GRACE);
+    }
+
+    fn ask_to_end(&mut self, how: How) {
+        if self.how.is_none() {
+            self.over(how);
+            // A sandbox that is gone already has left word of it.
+            let _ = self.sandbox.signal(SCRIPT, TERM);
+        }
+    }
+
+    fn time_is_up(&mut self) {
+        if self.deadline.is_some() {
+            self.deadline = Some(Instant::now() + LOOK);
+            let _ = self.sandbox.finish();
+        } else {
+            self.ask_to_end(How::TimedOut);
+        }
+    }
+}
+
+impl How {
+    fn describe(self, outcome: &mut Outcome, time: Duration) {
+        let (status, code, error) = match self {
+            Self::Ended(Ended::Exited(0)) => (Status::Success, Some(0), None),
+            Self::Ended(Ended::Exited(code)) => {
+                (Status::Error, Some(code), Some(format!("the script ended with status {code}")))
+            }
+            Self::Ended(Ended::Killed(signal)) => {
+                (Status::Error, Some(128 + signal), Some(format!("the script was ended by signal {signal}")))
+            }
+            Self::NotStarted => {
+                (Status::Error, Some(127), Some("the interpreter was not found in the sandbox".to_owned()))
+            }
+            Self::TimedOut => (
+                Status::Timeout,
+                None,
+                Some(format!("the script was ended after {} seconds", time.as_secs_f64())),
+            ),
+            Self::Interrupted(signal) => (
+                Status::Interrupted,
+                Some(128 + signal),
+                Some(format!("it was interrupted by signal {signal}")),
+            ),
+            Self::Lost => (Status::Interrupted, None, Some("the sandbox was ended from outside".to_owned())),
+        };
+        outcome.status = status;
+        outcome.exit_code = code;
+        outcome.error = error;
+    }
+}

@@ -1,0 +1,6 @@
+//! Containers: the programs that are put into them, and how an engine is called.
+
+pub mod heal;
+pub mod programs;
+pub mod shim_install;
+mod tree;

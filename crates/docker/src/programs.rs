@@ -1,0 +1,5 @@
+//! The programs that are put into containers. They are carried in the binary: what is installed is what was built
+//! with it.
+
+/// The privilege-drop shim; see the crate `cofferdam-shim`.
+pub const SHIM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/shim"));
