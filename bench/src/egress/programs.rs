@@ -31,7 +31,7 @@ pub fn squid(bench: &Bench, directory: &Path) -> Result<Running, String> {
     let generator = root.join("usr/lib/squid/security_file_certgen");
     let store = home.join("certificates");
     let mut make = peer::command(&generator);
-    made(make.env("LD_LIBRARY_PATH", &library).args(["-c", "-M", "4MB", "-s"]).arg(&store))?;
+    made(make.env("LD_LIBRARY_PATH", &library).args(["-c", "-s"]).arg(&store).args(["-M", "4MB"]))?;
     open_to_all(&store, 0o777)?;
     made(peer::command("/usr/bin/chmod").args(["-R", "a+rwX"]).arg(&home))?;
     let address = free_address()?;

@@ -17,17 +17,20 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, DnsName, ServerName};
 use rustls::{ClientConfig, RootCertStore};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use crate::outgoing::Outgoing;
-use crate::resolve::Endpoint;
+use crate::pool::Way;
+use crate::resolve::{Endpoint, Through};
 use crate::target::{Protocol, Target};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const TLS_TIMEOUT: Duration = Duration::from_secs(10);
+/// Of a proxy to `CONNECT`.
+const LONGEST_ANSWER: usize = 8 * 1024;
 
 /// What may be spoken with an upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -128,13 +131,16 @@ impl Dialler {
     /// Connects to the first of the endpoints that answers, and says which.
     pub async fn connect(
         &self,
-        target: &Target,
-        endpoints: &[Endpoint],
-        wire: Wire,
+        Way { target, route, wire, limits }: Way<'_>,
     ) -> Result<(Sender, Endpoint), EgressReason> {
-        let (stream, endpoint) = tcp(endpoints).await?;
+        let connect_timeout = limits.connect_timeout.unwrap_or(CONNECT_TIMEOUT);
+        let (mut stream, endpoint) = tcp(&route.endpoints, connect_timeout).await?;
         // A request is written whole; waiting for more to send would only delay it.
         let _ = stream.set_nodelay(true);
+        if route.through == Through::Proxy {
+            let opened = timeout(connect_timeout, open_tunnel(&mut stream, target)).await;
+            opened.map_err(|_| EgressReason::UpstreamConnectTimeout)??;
+        }
         let sender = match target.protocol() {
             Protocol::Http => http1(stream).await?,
             Protocol::Https => {
@@ -143,7 +149,7 @@ impl Dialler {
                     Wire::Best => &self.best,
                 };
                 let handshake = connector.connect(server_name(target.host())?, stream);
-                let stream = timeout(TLS_TIMEOUT, handshake)
+                let stream = timeout(limits.tls_timeout.unwrap_or(TLS_TIMEOUT), handshake)
                     .await
                     .map_err(|_| EgressReason::UpstreamConnectTimeout)?
                     .map_err(|error| tls_reason(&error))?;
@@ -157,11 +163,31 @@ impl Dialler {
     }
 }
 
-async fn tcp(endpoints: &[Endpoint]) -> Result<(TcpStream, Endpoint), EgressReason> {
+/// Asks the proxy that the user configured for a way to the target. What is said to the target goes through it
+/// unseen, so it is told nothing but the name.
+async fn open_tunnel(stream: &mut TcpStream, target: &Target) -> Result<(), EgressReason> {
+    let failed = |_| EgressReason::UpstreamProxyFailed;
+    let asked = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n");
+    stream.write_all(asked.as_bytes()).await.map_err(failed)?;
+    let mut answer = Vec::with_capacity(512);
+    // The target speaks second, so that nothing but the head of the answer can be here.
+    while !answer.ends_with(b"\r\n\r\n") {
+        let count = stream.read_buf(&mut answer).await.map_err(failed)?;
+        if count == 0 || answer.len() > LONGEST_ANSWER {
+            return Err(EgressReason::UpstreamProxyFailed);
+        }
+    }
+    match answer.starts_with(b"HTTP/1.1 200") || answer.starts_with(b"HTTP/1.0 200") {
+        true => Ok(()),
+        false => Err(EgressReason::UpstreamProxyFailed),
+    }
+}
+
+async fn tcp(endpoints: &[Endpoint], limit: Duration) -> Result<(TcpStream, Endpoint), EgressReason> {
     let mut reason = EgressReason::UpstreamConnectFailed;
     // The last one has all the time there is; the others leave some for those after them.
     for (at, endpoint) in endpoints.iter().enumerate() {
-        let patience = if at + 1 == endpoints.len() { CONNECT_TIMEOUT } else { CONNECT_TIMEOUT / 4 };
+        let patience = if at + 1 == endpoints.len() { limit } else { limit / 4 };
         match timeout(patience, TcpStream::connect(endpoint.socket())).await {
             Ok(Ok(stream)) => return Ok((stream, *endpoint)),
             Ok(Err(_)) => reason = EgressReason::UpstreamConnectFailed,

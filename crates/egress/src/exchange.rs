@@ -82,8 +82,10 @@ impl Exchange {
         self.end = End::Failed(reason);
     }
 
-    pub fn received(&mut self, bytes: usize) {
+    /// More of the answer has come; whether it may go on.
+    pub fn received(&mut self, bytes: usize) -> Result<(), EgressReason> {
         self.received += bytes as u64;
+        self.progress.spend(bytes)
     }
 
     pub fn redacted(&mut self, count: u64) {

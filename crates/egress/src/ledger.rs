@@ -50,7 +50,16 @@ impl Ledger {
 
     /// What cannot be recorded does not happen, unless the user said otherwise.
     pub async fn record(&self, client: &Arc<Client>, event: impl Into<Event>) -> Result<(), EgressReason> {
-        let written = match self.enter(client, event.into()) {
+        self.record_all(client, [event.into()]).await
+    }
+
+    /// The same for several that belong together.
+    pub async fn record_all(
+        &self,
+        client: &Arc<Client>,
+        events: impl IntoIterator<Item = Event>,
+    ) -> Result<(), EgressReason> {
+        let written = match self.enter(client, events) {
             Some(follower) => follower.await.unwrap_or(false),
             None => {
                 let lead = Lead { ledger: self };
@@ -64,9 +73,13 @@ impl Ledger {
     }
 
     /// Nothing for who leads.
-    fn enter(&self, client: &Arc<Client>, event: Event) -> Option<oneshot::Receiver<bool>> {
+    fn enter(
+        &self,
+        client: &Arc<Client>,
+        events: impl IntoIterator<Item = Event>,
+    ) -> Option<oneshot::Receiver<bool>> {
         let mut queue = self.queue();
-        queue.entries.push((client.clone(), event));
+        queue.entries.extend(events.into_iter().map(|event| (client.clone(), event)));
         if !std::mem::replace(&mut queue.led, true) {
             return None;
         }

@@ -10,10 +10,11 @@ use std::task::Context;
 use std::time::{Duration, Instant};
 
 use cofferdam_audit::event::EgressReason;
+use cofferdam_policy::document::EgressLimits;
 
 use crate::dial::{Dialler, Http1, Sender, Wire};
 use crate::outgoing::Outgoing;
-use crate::resolve::Endpoint;
+use crate::resolve::{Endpoint, Route, Through};
 use crate::target::Target;
 
 /// Servers commonly close after a minute or more; a connection that is older is not tried.
@@ -24,7 +25,23 @@ const MOST_IDLE: usize = 1024;
 struct Key {
     target: Target,
     endpoint: Endpoint,
+    through: Through,
     wire: Wire,
+}
+
+/// How a request gets to its target.
+#[derive(Clone, Copy)]
+pub(crate) struct Way<'r> {
+    pub target: &'r Target,
+    pub route: &'r Route,
+    pub wire: Wire,
+    pub limits: &'r EgressLimits,
+}
+
+impl Way<'_> {
+    fn key(self, endpoint: Endpoint) -> Key {
+        Key { target: self.target.clone(), endpoint, through: self.route.through, wire: self.wire }
+    }
 }
 
 #[derive(Default)]
@@ -55,14 +72,9 @@ impl Pool {
     }
 
     /// A connection that was used before, if there is one.
-    pub async fn reuse(
-        self: &Arc<Self>,
-        target: &Target,
-        endpoints: &[Endpoint],
-        wire: Wire,
-    ) -> Option<(Sender, Lease)> {
-        for endpoint in endpoints {
-            let key = Key { target: target.clone(), endpoint: *endpoint, wire };
+    pub async fn reuse(self: &Arc<Self>, way: Way<'_>) -> Option<(Sender, Lease)> {
+        for endpoint in &way.route.endpoints {
+            let key = way.key(*endpoint);
             while let Some(mut sender) = self.take(&key) {
                 if let Sender::Http1(connection) = &mut sender
                     && !connection.is_usable().await
@@ -90,24 +102,19 @@ impl Pool {
     }
 
     /// A new connection, or one that somebody else opened in the meantime and that can be shared.
-    pub async fn open(
-        self: &Arc<Self>,
-        target: &Target,
-        endpoints: &[Endpoint],
-        wire: Wire,
-    ) -> Result<(Sender, Lease), EgressReason> {
-        let first = Key { target: target.clone(), endpoint: endpoints[0], wire };
+    pub async fn open(self: &Arc<Self>, way: Way<'_>) -> Result<(Sender, Lease), EgressReason> {
+        let first = way.key(way.route.endpoints[0]);
         let opening = self.opening(&first);
         let _opening = match &opening {
             Some(opening) => Some(opening.lock().await),
             None => None,
         };
         if opening.is_some()
-            && let Some(found) = self.reuse(target, endpoints, wire).await
+            && let Some(found) = self.reuse(way).await
         {
             return Ok(found);
         }
-        let (sender, endpoint) = self.dialler.connect(target, endpoints, wire).await?;
+        let (sender, endpoint) = self.dialler.connect(way).await?;
         let key = Key { endpoint, ..first };
         let mut kept = self.kept();
         let slot = kept.entry(key.clone()).or_default();

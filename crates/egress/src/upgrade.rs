@@ -83,7 +83,10 @@ async fn splice(
     let back = async {
         let (mut buffer, mut cleaned) = (vec![0; BUFFER], Vec::new());
         while let Ok(count @ 1..) = upstream_in.read(&mut buffer).await {
-            exchange.received(count);
+            if let Err(reason) = exchange.received(count) {
+                exchange.failed(reason);
+                break;
+            }
             let piece = &buffer[..count];
             let shown = match redactor.as_mut().map(|redactor| redactor.push(piece, &mut cleaned)) {
                 None => piece,
