@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 
 use crate::ca::Authority;
 use crate::client::Client;
+use crate::counts::Counts;
 use crate::credentials::Credentials;
 use crate::dial::Dialler;
 use crate::engine::Engine;
@@ -80,10 +81,16 @@ impl Proxy {
             leaves: Leaves::new(parts.authority, provider).map_err(|_| StartError::LeafKey)?,
             names: Names::new(),
             recorder: parts.recorder,
+            counts: Counts::default(),
         };
         let engine = Arc::new(engine);
         let shards = Shards::start(&engine, &Arc::new(dialler)).map_err(StartError::Threads)?;
         Ok(Self { engine, shards: Arc::new(shards) })
+    }
+
+    /// What this proxy has decided so far.
+    pub fn counts(&self) -> &Counts {
+        &self.engine.counts
     }
 
     /// The tokens that this proxy accepts.
