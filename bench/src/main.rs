@@ -8,6 +8,7 @@ mod policy_match;
 mod redaction;
 mod sandbox;
 mod session;
+mod shim;
 mod start;
 
 use std::process::ExitCode;
@@ -23,6 +24,7 @@ const BENCHMARKS: &[Benchmark] = &[
     ("start", start::run),
     ("sandbox", sandbox::run),
     ("session", session::run),
+    ("shim", shim::run),
     ("policy_match", policy_match::run),
     ("redaction", redaction::run),
     ("audit", audit::run),
