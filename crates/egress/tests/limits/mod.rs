@@ -1,13 +1,11 @@
 //! What a client may use, and how long anything may take.
 
-mod proxied;
-
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::thread::JoinHandle;
 
+use crate::proxied::{Proxied, reason};
 use cofferdam_testkit::upstream::{HttpVersion, Reply, Transport};
-use proxied::{Proxied, reason};
 
 fn limited(limits: &str) -> Proxied {
     Proxied::with(Transport::Tls(vec![HttpVersion::Http1]), &format!("[egress.limits]\n{limits}\n"))

@@ -1,11 +1,9 @@
 //! Requests that are none, as bytes: each has one outcome, and none of them is seen by an upstream as a whole request.
 
-mod proxied;
-
+use crate::proxied::{Proxied, reason};
 use cofferdam_testkit::upstream::Transport;
-use proxied::{Proxied, reason};
 
-const CORPUS: &str = include_str!("data/malformed.txt");
+const CORPUS: &str = include_str!("../data/malformed.txt");
 
 #[test]
 fn req_e02_what_is_malformed_is_refused_with_its_reason_and_reaches_nobody() {
