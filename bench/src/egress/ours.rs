@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cofferdam_audit::{Recorder, Settings};
 use cofferdam_egress::{Authority, Client, Life, LivePolicy, Parts, Policy, Proxy};
-use cofferdam_policy::document::Config;
+use cofferdam_policy::document::{Config, SecretStores};
 use cofferdam_policy::environment::ChildEnvironment;
 use cofferdam_policy::layers::Layered;
 use cofferdam_secrets::source::HostVariables;
@@ -44,6 +44,7 @@ fn loader() -> Loader {
         base: PathBuf::from("/nowhere"),
         home: None,
         fallback: EnvironmentFallback::Refuse,
+        stores: SecretStores::default(),
     }
 }
 

@@ -91,8 +91,12 @@ impl Thread {
                 () = sweep(&pool) => {}
             }
         };
-        let thread =
-            thread::Builder::new().name("egress".to_owned()).spawn(move || runtime.block_on(life))?;
+        let run = move || {
+            runtime.block_on(life);
+            // A source that is being asked and does not answer holds nobody up.
+            runtime.shutdown_background();
+        };
+        let thread = thread::Builder::new().name("egress".to_owned()).spawn(run)?;
         Ok(Self { shard, runtime: handle, stop: Some(stop), thread: Some(thread) })
     }
 }
