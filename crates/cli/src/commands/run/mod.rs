@@ -46,6 +46,7 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
     // Before there is another thread, which would get the signals that are meant for this one.
     let signals = supervise::take_signals(interactive)?;
     let telling = if interactive { Telling::AtTheEnd } else { Telling::AsTheyHappen };
+    wished.watched = args.summary || args.learn;
     let outlet = wished.open_outlet(session_name(), telling)?;
     let layer = if args.overlay { Some(wished.add_layer(&args.command)?) } else { None };
     let plan = wished.plan()?;
