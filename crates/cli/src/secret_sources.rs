@@ -49,6 +49,7 @@ impl SecretSources {
             base: places.config.clone(),
             home: env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute()),
             fallback,
+            stores: config.secrets.clone(),
         };
         Self { loader, registry }
     }
@@ -58,6 +59,16 @@ impl SecretSources {
         self.registry.iter().filter(|provider| {
             provider.secret.is_some() || provider.variables.iter().any(|name| self.loader.host.is_set(name))
         })
+    }
+
+    /// The variables in which clients of a provider look for its credential here: those that are set, or the first.
+    pub fn variables_of(&self, provider: &Provider) -> Vec<String> {
+        let set = provider.variables.iter().filter(|name| self.loader.host.is_set(name));
+        let set: Vec<String> = set.map(ToString::to_string).collect();
+        match set.is_empty() {
+            true => provider.variables.first().map(ToString::to_string).into_iter().collect(),
+            false => set,
+        }
     }
 
     pub fn named(&self, name: &str) -> Result<&Provider, Failure> {

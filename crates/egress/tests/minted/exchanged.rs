@@ -11,9 +11,9 @@ use cofferdam_testkit::upstream::{HttpVersion, Recorded, Reply, Transport};
 use serde_json::{Value, json};
 
 use super::stand_in;
-use crate::proxied::{Proxied, reason};
+use crate::proxied::{More, Proxied, reason};
 
-const REAL: &str = "ya29.real-access-token-0123456789";
+pub const REAL: &str = "ya29.real-access-token-0123456789";
 const API: &str = "https://minted.example.test/v1/things";
 const TOKEN_SERVER: &str = "https://oauth2.googleapis.com/token";
 const METADATA: &str =
@@ -35,10 +35,11 @@ token = {{ prefix = "ya29.", length = 64, alphabet = "base64url" }}
 fn proxied(scheme: &str, document: &str) -> Proxied {
     let known = [("DOCUMENT", document), ("GITHUB_APP_ID", "12"), ("GITHUB_APP_INSTALLATION_ID", "7")];
     let transport = Transport::Tls(vec![HttpVersion::Http2, HttpVersion::Http1]);
-    Proxied::knowing(transport, (&provider(scheme), None), &known)
+    let config = provider(scheme);
+    Proxied::and(transport, &More { config: &config, variables: &known, ..More::default() })
 }
 
-fn key() -> (KeyPair, String) {
+pub fn key() -> (KeyPair, String) {
     let key = KeyPair::generate(KeySize::Rsa2048).expect("a key");
     let der: Pkcs8V1Der<'_> = key.as_der().expect("its bytes");
     let text = STANDARD.encode(der.as_ref());
@@ -56,7 +57,7 @@ fn google() -> (Proxied, KeyPair) {
     (proxied, key)
 }
 
-fn answer_with(proxied: &Proxied, path: &str, body: &Value) {
+pub fn answer_with(proxied: &Proxied, path: &str, body: &Value) {
     let body = body.to_string().into_bytes();
     proxied.upstream.route(path, Reply::Fixed { status: 200, headers: Vec::new(), body });
 }

@@ -12,12 +12,15 @@ mod provider;
 mod reader;
 mod renamed;
 mod sandbox;
+mod source;
+mod stores;
 
 pub use approval::{Approval, Audit, Mode, OnWriteFailure, Unattended};
 pub use approvals::{Allowance, Covers, Prohibited, Prohibition, ScriptDigest, SessionKind, StoredApprovals};
 pub use egress::{Egress, EgressLimits, ForeignCredentials, Resolve};
 pub use project::Project;
 pub use sandbox::{Isolation, Profile, Sandbox, SandboxLimits};
+pub use stores::{Bitwarden, Keyring, OnePassword, SecretStores, Vault};
 
 use std::path::{Path, PathBuf};
 
@@ -31,6 +34,8 @@ pub struct Config {
     pub egress: Egress,
     /// The user's own providers, besides the registry.
     pub providers: Vec<Provider>,
+    /// How the stores are reached that providers' secrets are kept in.
+    pub secrets: SecretStores,
     pub sandbox: Sandbox,
     pub approval: Approval,
     pub audit: Audit,
@@ -41,10 +46,11 @@ impl Config {
     pub fn parse(file: &str, text: &str) -> Result<Self, Vec<Mistake>> {
         let source = Source::new(file, text);
         let config = source.document(|root| {
-            root.allow_keys(&["egress", "provider", "sandbox", "approval", "audit"]);
+            root.allow_keys(&["egress", "provider", "secrets", "sandbox", "approval", "audit"]);
             Self {
                 egress: root.section("egress").map(|section| egress::read(&section)).unwrap_or_default(),
                 providers: provider::read_all(root, provider::Dialect::Configuration),
+                secrets: root.section("secrets").map(|section| stores::read(&section)).unwrap_or_default(),
                 sandbox: root.section("sandbox").map(|section| sandbox::read(&section)).unwrap_or_default(),
                 approval: root
                     .section("approval")
