@@ -43,7 +43,8 @@ pub enum SessionCommand {
 #[command(after_help = "\
 Examples:
   cofferdam session new
-  cofferdam session new --name build --memory 4GiB --idle-timeout 1h")]
+  cofferdam session new --name build --memory 4GiB --idle-timeout 1h
+  cofferdam session new --publish 8080 --overlay")]
 pub struct SessionNew {
     /// What it is called [default: a random name]
     #[arg(long, value_name = "NAME")]
@@ -52,6 +53,14 @@ pub struct SessionNew {
     /// End it when nothing has run in it for this long
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     pub idle_timeout: Option<Duration>,
+
+    /// Make a port of the sandbox reachable on this machine's loopback, for as long as it is there
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub publish: Vec<u16>,
+
+    /// Let everything that is written to the workspace go to a layer, to be looked at, applied or discarded later
+    #[arg(long)]
+    pub overlay: bool,
 
     #[command(flatten)]
     pub sandbox: SandboxOptions,

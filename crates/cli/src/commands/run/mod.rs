@@ -1,7 +1,7 @@
 //! `cofferdam run`: one command in a sandbox, from the wish to the exit status.
 
 pub mod outcome;
-mod publish;
+pub mod publish;
 pub mod supervise;
 mod told;
 pub mod wish;

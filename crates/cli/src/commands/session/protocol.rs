@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::commands::run::supervise::How;
 
-/// What a keeper is made from. With a descriptor: the image whose environment is the session's first.
+/// What a keeper is made from. With descriptors: the image whose environment is the session's first, then the
+/// listeners of the ports that are published.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Setup {
     pub name: String,
@@ -18,6 +19,7 @@ pub struct Setup {
     pub sessions: Text,
     pub plan: Plan,
     pub workspace: Text,
+    pub published: Vec<u16>,
     /// Ends the session, whatever runs in it.
     pub lifetime: Option<Duration>,
     /// Ends the session when nothing runs in it.

@@ -16,6 +16,7 @@ use rustix::fs::{CWD, Mode, OFlags};
 use super::process::{self, Process, Role};
 use super::shell::Left;
 use super::wait;
+use crate::commands::run::publish::Published;
 use crate::commands::run::supervise::{GRACE, How, TERM};
 use crate::commands::session::protocol::{Refusal, Reply, Request, Setup, Status, What};
 use cofferdam_control::place::Listener;
@@ -28,6 +29,7 @@ pub struct Keeper {
     sandbox: Sandbox,
     /// Gone from the moment the session ends, so that nobody finds it any more.
     listener: Option<Listener>,
+    published: Published,
     left: Left,
     setup: Setup,
     started: u64,
@@ -37,6 +39,14 @@ pub struct Keeper {
     processes: BTreeMap<u64, Process>,
     next_client: u64,
     next_process: u64,
+}
+
+/// Where others come in.
+pub struct Doors {
+    /// Those who use the session.
+    pub listener: Listener,
+    /// Those who use a port of it.
+    pub published: Published,
 }
 
 struct Client {
@@ -62,15 +72,18 @@ enum Source {
     Sandbox,
     Signals,
     Listener,
+    /// A published port, by its place.
+    Port(usize),
     Client(u64),
     Process(u64),
 }
 
 impl Keeper {
-    pub fn new(sandbox: Sandbox, listener: Listener, left: Left, setup: Setup, end: Option<Instant>) -> Self {
+    pub fn new(sandbox: Sandbox, doors: Doors, left: Left, setup: Setup, end: Option<Instant>) -> Self {
         Self {
             sandbox,
-            listener: Some(listener),
+            listener: Some(doors.listener),
+            published: doors.published,
             left,
             setup,
             started: process::seconds(SystemTime::now()),
@@ -99,6 +112,7 @@ impl Keeper {
                         self.end_session()?;
                     }
                     Source::Listener => self.welcome()?,
+                    Source::Port(port) => self.published.accept(port, &self.sandbox)?,
                     Source::Client(client) => self.attend(client)?,
                     Source::Process(process) => {
                         if let Some(known) = self.processes.get_mut(&process) {
@@ -116,6 +130,8 @@ impl Keeper {
         let mut awaited: Vec<(Source, BorrowedFd<'_>)> =
             vec![(Source::Sandbox, self.sandbox.as_fd()), (Source::Signals, signals.as_fd())];
         awaited.extend(self.listener.iter().map(|listener| (Source::Listener, listener.as_fd())));
+        let ports = self.published.descriptors().enumerate();
+        awaited.extend(ports.map(|(port, listener)| (Source::Port(port), listener)));
         awaited.extend(self.clients.iter().map(|(id, client)| (Source::Client(*id), client.channel.as_fd())));
         awaited.extend(self.processes.iter().filter_map(|(id, process)| {
             process.output().map(|output| (Source::Process(*id), output.as_fd()))
@@ -175,8 +191,7 @@ impl Keeper {
                 }
             }
             News::Ended(ended) => self.ended(id, How::Ended(ended)),
-            // Nobody has asked for one: a session publishes no ports.
-            News::Connected(_) => {}
+            News::Connected(socket) => self.published.connected(id, socket),
         }
         Ok(None)
     }
