@@ -18,7 +18,7 @@ use super::shell::Left;
 use super::wait;
 use crate::commands::run::publish::Published;
 use crate::commands::run::supervise::{GRACE, How, TERM};
-use crate::commands::session::protocol::{Refusal, Reply, Request, Setup, Status, What};
+use crate::commands::session::protocol::{Cleared, Refusal, Reply, Request, Setup, Status, What};
 use cofferdam_control::place::Listener;
 
 /// Ended processes whose status and output are kept.
@@ -203,6 +203,8 @@ impl Keeper {
             let client = *client;
             let nothing = channel::memory_file(&[])?;
             let handed = opened.try_clone()?;
+            // What was typed before there was a terminal waits in its line for whoever reads it.
+            let _ = process::type_all(&opened, &std::mem::take(&mut process.typed));
             *controller = Some(opened);
             self.tell(client, &Reply::Attached { process: id }, &[handed.as_fd(), nothing.as_fd()]);
         }
@@ -303,9 +305,9 @@ impl Keeper {
         }
         match request {
             Request::Exec { what, timeout } => {
-                let mut process = Process::new(shown(&what), Role::Foreground { client });
+                let mut process = Process::new(shown(what.what()), Role::Foreground { client });
                 process.deadline = timeout.map(|timeout| Instant::now() + timeout);
-                let id = self.start(process, &what, streams)?;
+                let id = self.start(process, what.what(), streams)?;
                 self.wait_for(client, Waits::Process(id));
             }
             Request::Signal(signal) => {
@@ -315,10 +317,16 @@ impl Keeper {
             }
             Request::Background { what, timeout } => {
                 let process =
-                    self.start_in_background(&what, timeout.map(|timeout| Instant::now() + timeout))?;
+                    self.start_in_background(what.what(), timeout.map(|timeout| Instant::now() + timeout))?;
                 self.tell(Some(client), &Reply::Background { process }, &[]);
             }
-            Request::Attach { what, window } => self.attach(client, what.as_ref(), window)?,
+            Request::Attach { what, window } => {
+                self.attach(client, what.as_ref().map(Cleared::what), window)?;
+            }
+            Request::Send { text } => {
+                let process = self.type_in(text.what())?;
+                self.tell(Some(client), &Reply::Sent { process }, &[]);
+            }
             Request::Status => {
                 let status = self.status();
                 self.tell(Some(client), &Reply::Status(status), &[]);
@@ -404,6 +412,26 @@ impl Keeper {
         let id = self.send_start(process, &image.map_err(failed)?, Some(window), &[])?;
         self.wait_for(client, Waits::Process(id));
         Ok(())
+    }
+
+    /// Types a line into the last terminal; makes one with a shell if there is none.
+    fn type_in(&mut self, line: &What) -> Result<u64, Refusal> {
+        let What::Shell(text) = line else { return Err(Refusal::NotUnderstood) };
+        let mut bytes = text.as_os_str().as_encoded_bytes().to_vec();
+        bytes.push(b'\n');
+        let terminals = self.processes.iter().rev().filter(|(_, process)| process.is_running());
+        let open = terminals.filter_map(|(id, process)| match &process.role {
+            Role::Terminal { controller: Some(controller), .. } => Some((*id, controller)),
+            _ => None,
+        });
+        if let Some((id, controller)) = { open }.next() {
+            return process::type_all(controller, &bytes).map(|()| id).map_err(|_| Refusal::NotRead);
+        }
+        let image = self.left.interactive().map_err(failed)?;
+        let role = Role::Terminal { controller: None, log: super::log::Log::default(), client: None };
+        let mut process = Process::new("shell".to_owned(), role);
+        process.typed = bytes;
+        self.send_start(process, &image, Some(Window { rows: 24, columns: 80 }), &[])
     }
 
     /// Whether there was a terminal to come back to.
