@@ -13,6 +13,8 @@ pub enum Unit {
     OperationsPerSecond,
     /// For one operation.
     Seconds,
+    /// Of memory.
+    Bytes,
 }
 
 /// One of the things that are compared. A round does the same amount of work in each of them.
@@ -46,6 +48,16 @@ impl Bench {
         let times = measure(&mut cases);
         let results =
             cases.iter().zip(&times).map(|(case, times)| Measured::new(&case.name, unit, amount, times));
+        self.report.add(title, unit, &results.collect::<Vec<_>>());
+    }
+
+    /// Reports what was measured elsewhere: for each case the seconds that one operation or byte took, or the
+    /// memory.
+    pub fn taken(&mut self, title: &str, unit: Unit, cases: Vec<(String, Vec<f64>)>) {
+        let results = cases.into_iter().map(|(name, mut samples)| {
+            samples.sort_by(f64::total_cmp);
+            Measured::new(&name, unit, 1.0, &samples)
+        });
         self.report.add(title, unit, &results.collect::<Vec<_>>());
     }
 

@@ -2,6 +2,7 @@
 //! against the limit, in one run. `cargo xtask bench [NAME…] [--json]` builds and runs it.
 
 mod audit;
+mod egress;
 mod gate;
 mod policy_match;
 mod redaction;
@@ -28,10 +29,21 @@ const BENCHMARKS: &[Benchmark] = &[
     ("redaction", redaction::run),
     ("audit", audit::run),
     ("gate", gate::run),
+    ("egress_requests", egress::requests),
+    ("egress_tunnels", egress::tunnels),
+    ("egress_streams", egress::streams),
+    ("egress_bodies", egress::bodies),
+    ("egress_latency", egress::latency),
+    ("egress_memory", egress::memory),
 ];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [flag, rest @ ..] = &arguments[..]
+        && flag == egress::role::FLAG
+    {
+        return egress::role::play(rest);
+    }
     let json = arguments.iter().any(|argument| argument == "--json");
     let wanted: Vec<&String> = arguments.iter().filter(|argument| *argument != "--json").collect();
     for name in &wanted {

@@ -28,7 +28,7 @@ impl Measured {
     pub fn new(name: &str, unit: Unit, amount: f64, sorted: &[f64]) -> Self {
         let value = |seconds: f64| match unit {
             Unit::BytesPerSecond | Unit::OperationsPerSecond => amount / seconds,
-            Unit::Seconds => seconds / amount,
+            Unit::Seconds | Unit::Bytes => seconds / amount,
         };
         let (a, b) = (value(quantile(sorted, 0.1)), value(quantile(sorted, 0.9)));
         let seconds = quantile(sorted, 0.5);
@@ -92,6 +92,7 @@ impl Report {
             Unit::BytesPerSecond => "bytes/s",
             Unit::OperationsPerSecond => "operations/s",
             Unit::Seconds => "s",
+            Unit::Bytes => "bytes",
         };
         let cases: Vec<Value> = results
             .iter()
@@ -138,6 +139,7 @@ fn scaled(value: f64, unit: Unit) -> String {
         Unit::BytesPerSecond => "B/s",
         Unit::OperationsPerSecond => "/s",
         Unit::Seconds => "s",
+        Unit::Bytes => "B",
     };
     let prefixes =
         [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "\u{b5}"), (1e-9, "n")];

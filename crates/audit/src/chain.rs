@@ -87,7 +87,7 @@ impl Link {
     pub const START: Self = Self { seq: 0, hash: Hash::NONE };
 }
 
-/// Writes the record that follows `after` into `line`, line end included, and gives its place.
+/// Appends the record that follows `after` to `line`, line end included, and gives its place.
 pub(crate) fn write_line(
     line: &mut Vec<u8>,
     after: Link,
@@ -95,7 +95,7 @@ pub(crate) fn write_line(
     event: &Event,
 ) -> serde_json::Result<Link> {
     let seq = after.seq + 1;
-    line.clear();
+    let start = line.len();
     line.extend_from_slice(br#"{"v":1,"seq":"#);
     serde_json::to_writer(&mut *line, &seq)?;
     line.extend_from_slice(br#","time":""#);
@@ -112,7 +112,7 @@ pub(crate) fn write_line(
     line.extend_from_slice(PREV);
     after.hash.write(line);
     line.push(b'"');
-    let hash = Hash::of(line);
+    let hash = Hash::of(&line[start..]);
     line.extend_from_slice(&HASH[1..]);
     hash.write(line);
     line.extend_from_slice(END);

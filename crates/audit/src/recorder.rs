@@ -128,6 +128,28 @@ impl Recorder {
         }
     }
 
+    /// Writes several events with one write, all or none: what a record costs is its system calls, and those who
+    /// come at the same time share them.
+    pub fn record_all<'e>(
+        &self,
+        events: impl ExactSizeIterator<Item = (Option<&'e Label>, &'e Event)>,
+    ) -> Result<(), AuditError> {
+        let count = events.len() as u64;
+        let written = self.with_lock(|writer, settings| {
+            writer.write_unwritten(settings)?;
+            writer.make_room(settings)?;
+            writer.write_lines(events, settings)
+        });
+        match (written, self.settings.on_write_failure) {
+            (Ok(_), _) => Ok(()),
+            (Err(error), OnWriteFailure::Refuse) => Err(error),
+            (Err(_), OnWriteFailure::Continue) => {
+                self.writer().unwritten += count;
+                Ok(())
+            }
+        }
+    }
+
     /// How many events have not been written since the last one that was.
     pub fn unwritten(&self) -> u64 {
         self.writer().unwritten
@@ -225,22 +247,37 @@ impl Writer {
         event: &Event,
         settings: &Settings,
     ) -> Result<Link, AuditError> {
-        if self.head.end >= settings.file_bytes {
-            self.rotate(settings)?;
-        }
-        self.begin_file(settings)?;
+        self.make_room(settings)?;
         self.write_line(session, event, settings)
     }
 
-    /// The record first, then the head: in the other order a death in between would look like a theft.
+    fn make_room(&mut self, settings: &Settings) -> Result<(), AuditError> {
+        if self.head.end >= settings.file_bytes {
+            self.rotate(settings)?;
+        }
+        self.begin_file(settings)
+    }
+
     fn write_line(
         &mut self,
         session: Option<&Label>,
         event: &Event,
         settings: &Settings,
     ) -> Result<Link, AuditError> {
-        let link =
-            chain::write_line(&mut self.line, self.head.link, session, event).map_err(AuditError::Event)?;
+        self.write_lines([(session, event)], settings)
+    }
+
+    /// The records first, then the head: in the other order a death in between would look like a theft.
+    fn write_lines<'e>(
+        &mut self,
+        events: impl IntoIterator<Item = (Option<&'e Label>, &'e Event)>,
+        settings: &Settings,
+    ) -> Result<Link, AuditError> {
+        let mut link = self.head.link;
+        self.line.clear();
+        for (session, event) in events {
+            link = chain::write_line(&mut self.line, link, session, event).map_err(AuditError::Event)?;
+        }
         let head = Head { link, file: self.head.file, end: self.head.end + self.line.len() as u64 };
         let written = self
             .file

@@ -4,6 +4,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bytes::Bytes;
 use cofferdam_audit::event::EgressReason;
@@ -14,6 +15,7 @@ use hyper::body::Incoming;
 
 use crate::decode::Decoder;
 use crate::exchange::Exchange;
+use crate::patience::Patience;
 
 /// What goes to the client.
 pub(crate) enum Answer {
@@ -33,12 +35,15 @@ pub(crate) enum AnswerError {
     Upstream(hyper::Error),
     /// It is not what its `Content-Encoding` says, or far too large for what came.
     Undecodable,
+    /// We cut it off.
+    Stopped(EgressReason),
 }
 
 impl fmt::Display for AnswerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Upstream(error) => error.fmt(f),
+            Self::Stopped(reason) => f.write_str(reason.name()),
             Self::Undecodable => f.write_str("the answer cannot be decompressed"),
         }
     }
@@ -80,6 +85,7 @@ pub(crate) struct Cleaning {
     pub patterns: Option<Arc<Patterns>>,
     pub replacement: Replacement,
     pub decoder: Option<Decoder>,
+    pub idle_timeout: Option<Duration>,
 }
 
 /// An upstream's body with every known secret taken out. A piece that ends like the start of a secret keeps that
@@ -93,12 +99,13 @@ pub(crate) struct Cleaned {
     /// Trailers that wait until what was kept back is out.
     trailers: Option<HeaderMap>,
     ended: bool,
+    patience: Patience,
     exchange: Exchange,
 }
 
 impl Cleaned {
     pub fn new(body: Incoming, cleaning: Cleaning, exchange: Exchange) -> Self {
-        let Cleaning { patterns, replacement, decoder } = cleaning;
+        let Cleaning { patterns, replacement, decoder, idle_timeout } = cleaning;
         let redactor = patterns.clone().map(|patterns| Redactor::new(patterns, replacement));
         Self {
             body,
@@ -108,13 +115,14 @@ impl Cleaned {
             cleaned: Vec::new(),
             trailers: None,
             ended: false,
+            patience: Patience::new(idle_timeout),
             exchange,
         }
     }
 
     /// What of a piece may be passed on, if anything.
     fn piece(&mut self, data: Bytes) -> Result<Option<Bytes>, AnswerError> {
-        self.exchange.received(data.len());
+        self.exchange.received(data.len()).map_err(AnswerError::Stopped)?;
         let data = match &mut self.decoder {
             Some(decoder) => Bytes::from(decoder.push(&data).map_err(|_| AnswerError::Undecodable)?),
             None => data,
@@ -155,13 +163,23 @@ impl Body for Cleaned {
     ) -> Poll<Option<Result<Frame<Bytes>, AnswerError>>> {
         let this = self.get_mut();
         while !this.ended {
-            match ready!(Pin::new(&mut this.body).poll_frame(context)) {
+            this.exchange.drive(context);
+            let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(context) else {
+                ready!(this.patience.poll(context));
+                this.exchange.failed(EgressReason::UpstreamIdle);
+                return Poll::Ready(Some(Err(AnswerError::Stopped(EgressReason::UpstreamIdle))));
+            };
+            this.patience.begin_anew();
+            match frame {
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => match this.piece(data) {
                         Ok(Some(piece)) => return Poll::Ready(Some(Ok(Frame::data(piece)))),
                         Ok(None) => {}
                         Err(error) => {
-                            this.exchange.failed(EgressReason::DecompressionLimited);
+                            this.exchange.failed(match error {
+                                AnswerError::Stopped(reason) => reason,
+                                _ => EgressReason::DecompressionLimited,
+                            });
                             return Poll::Ready(Some(Err(error)));
                         }
                     },

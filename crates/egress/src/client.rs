@@ -8,6 +8,7 @@ use cofferdam_policy::host::Host;
 use tokio::net::TcpStream;
 
 use crate::dns::GivenAddresses;
+use crate::limits::Allowance;
 use crate::policy::LivePolicy;
 
 /// One sandbox, or one other client. Never reused within a process, so that a token of a sandbox that is gone
@@ -39,6 +40,7 @@ pub struct Client {
     /// What the client's own resolver gave out; none for a client that has another resolver.
     pub given: Option<Arc<GivenAddresses>>,
     pub watcher: Option<Arc<dyn Watcher>>,
+    pub used: Arc<Allowance>,
 }
 
 /// What a listener stands for.
@@ -54,7 +56,15 @@ pub enum Door {
 impl Client {
     /// A client that dials the proxy by its address, and that nobody watches.
     pub fn new(policy: Arc<LivePolicy>) -> Self {
-        Self { id: ClientId::new(), session: None, door: Door::Proxy, policy, given: None, watcher: None }
+        Self {
+            id: ClientId::new(),
+            session: None,
+            door: Door::Proxy,
+            policy,
+            given: None,
+            watcher: None,
+            used: Arc::default(),
+        }
     }
 
     /// Whom a connection was meant for: the name that its address was given out for, or the address itself.

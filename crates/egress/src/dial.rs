@@ -1,28 +1,36 @@
 //! Connections to upstreams: TCP to an address that was looked at, TLS by the target's name, and HTTP on top.
 
+use std::future::poll_fn;
 use std::io;
 use std::net::IpAddr;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use cofferdam_audit::event::EgressReason;
 use cofferdam_policy::host::Host;
-use hyper::client::conn::{http1, http2};
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::client::conn::{TrySendError, http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, DnsName, ServerName};
 use rustls::{ClientConfig, RootCertStore};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use crate::outgoing::Outgoing;
-use crate::resolve::Endpoint;
+use crate::pool::Way;
+use crate::resolve::{Endpoint, Through};
 use crate::target::{Protocol, Target};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const TLS_TIMEOUT: Duration = Duration::from_secs(10);
+/// Of a proxy to `CONNECT`.
+const LONGEST_ANSWER: usize = 8 * 1024;
 
 /// What may be spoken with an upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,8 +44,59 @@ pub(crate) enum Wire {
 
 /// The sending end of a connection.
 pub(crate) enum Sender {
-    Http1(http1::SendRequest<Outgoing>),
+    Http1(Http1),
     Http2(http2::SendRequest<Outgoing>),
+}
+
+/// A connection of HTTP/1.1, which carries one request at a time. It has no task of its own: whoever has the request
+/// moves it, so that a request wakes one task and not two that wake each other.
+pub(crate) struct Http1 {
+    sender: http1::SendRequest<Outgoing>,
+    /// None when it has ended.
+    connection: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
+
+impl Http1 {
+    /// Sends a request and waits for the head of its answer.
+    pub async fn send(
+        &mut self,
+        request: Request<Outgoing>,
+    ) -> Result<Response<Incoming>, TrySendError<Request<Outgoing>>> {
+        let mut answer = pin!(self.sender.try_send_request(request));
+        let connection = &mut self.connection;
+        poll_fn(|context| {
+            drive(connection, context);
+            answer.as_mut().poll(context)
+        })
+        .await
+    }
+
+    /// Moves what is under way. Bodies go on only while this is called.
+    pub fn drive(&mut self, context: &mut Context<'_>) {
+        drive(&mut self.connection, context);
+    }
+
+    /// Whether it can take a request now; what the other side did meanwhile is looked at first.
+    pub async fn is_usable(&mut self) -> bool {
+        poll_fn(|context| {
+            self.drive(context);
+            Poll::Ready(self.connection.is_some() && self.sender.is_ready())
+        })
+        .await
+    }
+
+    /// Until it ends, or becomes something else.
+    pub async fn end(mut self) {
+        if let Some(connection) = self.connection.take() {
+            connection.await;
+        }
+    }
+}
+
+fn drive(connection: &mut Option<Pin<Box<dyn Future<Output = ()> + Send>>>, context: &mut Context<'_>) {
+    if connection.as_mut().is_some_and(|connection| connection.as_mut().poll(context).is_ready()) {
+        *connection = None;
+    }
 }
 
 /// How upstreams are spoken to.
@@ -72,13 +131,16 @@ impl Dialler {
     /// Connects to the first of the endpoints that answers, and says which.
     pub async fn connect(
         &self,
-        target: &Target,
-        endpoints: &[Endpoint],
-        wire: Wire,
+        Way { target, route, wire, limits }: Way<'_>,
     ) -> Result<(Sender, Endpoint), EgressReason> {
-        let (stream, endpoint) = tcp(endpoints).await?;
+        let connect_timeout = limits.connect_timeout.unwrap_or(CONNECT_TIMEOUT);
+        let (mut stream, endpoint) = tcp(&route.endpoints, connect_timeout).await?;
         // A request is written whole; waiting for more to send would only delay it.
         let _ = stream.set_nodelay(true);
+        if route.through == Through::Proxy {
+            let opened = timeout(connect_timeout, open_tunnel(&mut stream, target)).await;
+            opened.map_err(|_| EgressReason::UpstreamConnectTimeout)??;
+        }
         let sender = match target.protocol() {
             Protocol::Http => http1(stream).await?,
             Protocol::Https => {
@@ -87,7 +149,7 @@ impl Dialler {
                     Wire::Best => &self.best,
                 };
                 let handshake = connector.connect(server_name(target.host())?, stream);
-                let stream = timeout(TLS_TIMEOUT, handshake)
+                let stream = timeout(limits.tls_timeout.unwrap_or(TLS_TIMEOUT), handshake)
                     .await
                     .map_err(|_| EgressReason::UpstreamConnectTimeout)?
                     .map_err(|error| tls_reason(&error))?;
@@ -101,11 +163,31 @@ impl Dialler {
     }
 }
 
-async fn tcp(endpoints: &[Endpoint]) -> Result<(TcpStream, Endpoint), EgressReason> {
+/// Asks the proxy that the user configured for a way to the target. What is said to the target goes through it
+/// unseen, so it is told nothing but the name.
+async fn open_tunnel(stream: &mut TcpStream, target: &Target) -> Result<(), EgressReason> {
+    let failed = |_| EgressReason::UpstreamProxyFailed;
+    let asked = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n");
+    stream.write_all(asked.as_bytes()).await.map_err(failed)?;
+    let mut answer = Vec::with_capacity(512);
+    // The target speaks second, so that nothing but the head of the answer can be here.
+    while !answer.ends_with(b"\r\n\r\n") {
+        let count = stream.read_buf(&mut answer).await.map_err(failed)?;
+        if count == 0 || answer.len() > LONGEST_ANSWER {
+            return Err(EgressReason::UpstreamProxyFailed);
+        }
+    }
+    match answer.starts_with(b"HTTP/1.1 200") || answer.starts_with(b"HTTP/1.0 200") {
+        true => Ok(()),
+        false => Err(EgressReason::UpstreamProxyFailed),
+    }
+}
+
+async fn tcp(endpoints: &[Endpoint], limit: Duration) -> Result<(TcpStream, Endpoint), EgressReason> {
     let mut reason = EgressReason::UpstreamConnectFailed;
     // The last one has all the time there is; the others leave some for those after them.
     for (at, endpoint) in endpoints.iter().enumerate() {
-        let patience = if at + 1 == endpoints.len() { CONNECT_TIMEOUT } else { CONNECT_TIMEOUT / 4 };
+        let patience = if at + 1 == endpoints.len() { limit } else { limit / 4 };
         match timeout(patience, TcpStream::connect(endpoint.socket())).await {
             Ok(Ok(stream)) => return Ok((stream, *endpoint)),
             Ok(Err(_)) => reason = EgressReason::UpstreamConnectFailed,
@@ -139,8 +221,9 @@ async fn http1(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> 
         .await
         .map_err(|_| EgressReason::UpstreamClosed)?;
     // What breaks a connection is reported to the request on it.
-    tokio::spawn(connection.with_upgrades());
-    Ok(Sender::Http1(sender))
+    let connection = connection.with_upgrades();
+    let connection: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async move { _ = connection.await });
+    Ok(Sender::Http1(Http1 { sender, connection: Some(connection) }))
 }
 
 async fn http2(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> Result<Sender, EgressReason> {

@@ -10,7 +10,6 @@ use crate::counts::Counts;
 use crate::credentials::Credentials;
 use crate::leaf::Leaves;
 use crate::mint::Mints;
-use crate::pool::Pool;
 use crate::resolve::Names;
 use crate::stand_in::StandInKey;
 use crate::tokens::Tokens;
@@ -22,7 +21,6 @@ pub(crate) struct Engine {
     pub stand_in_key: StandInKey,
     pub leaves: Leaves,
     pub names: Names,
-    pub pool: Arc<Pool>,
     pub recorder: Arc<Recorder>,
     pub counts: Counts,
 }

@@ -2,20 +2,22 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::Context;
 use std::time::Instant;
 
 use cofferdam_audit::event::{EgressReason, EgressResponse, ResponsePlace, SecretRedacted};
 use cofferdam_audit::{Event, HostName, Label};
 
 use crate::client::Client;
-use crate::engine::Engine;
+use crate::dial::Http1;
+use crate::ledger::Ledger;
 use crate::outgoing::Progress;
 use crate::pool::Lease;
 
 /// Writes how the request ended when it is dropped, whichever way that comes about, and gives the connection back
 /// if it can be used again.
 pub(crate) struct Exchange {
-    engine: Arc<Engine>,
+    ledger: Arc<Ledger>,
     client: Arc<Client>,
     host: HostName,
     provider: Option<Label>,
@@ -37,14 +39,15 @@ enum End {
 
 impl Exchange {
     pub fn begin(
-        (engine, client): (Arc<Engine>, Arc<Client>),
+        (ledger, client): (Arc<Ledger>, Arc<Client>),
         host: HostName,
         provider: Option<Label>,
         progress: Arc<Progress>,
     ) -> Self {
         let (started, status, end) = (Instant::now(), None, End::Open);
+        ledger.began();
         Self {
-            engine,
+            ledger,
             client,
             host,
             provider,
@@ -63,12 +66,26 @@ impl Exchange {
         (self.status, self.lease) = (Some(status), lease);
     }
 
+    /// Moves the connection that the answer comes on.
+    pub fn drive(&mut self, context: &mut Context<'_>) {
+        if let Some(lease) = &mut self.lease {
+            lease.drive(context);
+        }
+    }
+
+    /// The connection, for something other than answers.
+    pub fn take_connection(&mut self) -> Option<Http1> {
+        self.lease.take().and_then(Lease::keep)
+    }
+
     pub fn failed(&mut self, reason: EgressReason) {
         self.end = End::Failed(reason);
     }
 
-    pub fn received(&mut self, bytes: usize) {
+    /// More of the answer has come; whether it may go on.
+    pub fn received(&mut self, bytes: usize) -> Result<(), EgressReason> {
         self.received += bytes as u64;
+        self.progress.spend(bytes)
     }
 
     pub fn redacted(&mut self, count: u64) {
@@ -87,11 +104,6 @@ impl Exchange {
             }
         }
     }
-
-    fn record(&self, event: impl Into<Event>) {
-        // The request itself is on record; that its end is not can only be counted, which the recorder does.
-        let _ = self.engine.record(&self.client, event);
-    }
 }
 
 impl Drop for Exchange {
@@ -101,15 +113,15 @@ impl Drop for Exchange {
             End::Open => Some(EgressReason::ClientClosed),
             End::Failed(reason) => Some(reason),
         };
-        if self.redacted > 0 {
-            self.record(SecretRedacted {
+        let redacted = (self.redacted > 0).then(|| {
+            Event::from(SecretRedacted {
                 host: self.host.clone(),
                 provider: self.provider.clone().unwrap_or_else(|| Label::new("none")),
                 place: ResponsePlace::Body,
                 count: self.redacted,
-            });
-        }
-        self.record(EgressResponse {
+            })
+        });
+        let end = Event::from(EgressResponse {
             host: self.host.clone(),
             status: self.status,
             failure,
@@ -117,5 +129,6 @@ impl Drop for Exchange {
             bytes_received: self.received,
             microseconds: u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX),
         });
+        self.ledger.ended(&self.client, redacted.into_iter().chain([end]));
     }
 }

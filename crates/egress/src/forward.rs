@@ -1,14 +1,18 @@
 //! One request, from its head to the head of its answer: the program on one page.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use cofferdam_audit::event::{CredentialInjected, EgressReason, EgressRequest, Outcome};
-use cofferdam_audit::{HostName, Label, Method, RequestPath};
+use cofferdam_audit::{Event, HostName, Label, Method, RequestPath};
 use cofferdam_secrets::redaction::Replacement;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http::request::Parts;
 use http::{Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
+use tokio::time::timeout;
 
 use crate::authorize::{Authorized, admit, authorize};
 use crate::body::{Answer, Cleaned, Cleaning, clean_headers};
@@ -17,11 +21,12 @@ use crate::dial::{Sender, Wire};
 use crate::exchange::Exchange;
 use crate::head::Violation;
 use crate::hop;
+use crate::limits::Permit;
 use crate::material::{self, Material};
 use crate::outgoing::{Outgoing, Progress, RequestBody};
-use crate::pool::{Lease, Pool};
+use crate::pool::{Lease, Pool, Way};
 use crate::refusal;
-use crate::resolve::Endpoint;
+use crate::resolve::Route;
 use crate::serve::Inbound;
 use crate::stand_in::{self, Asked};
 use crate::target::{Target, TargetError, agree};
@@ -42,24 +47,25 @@ async fn forward(
         Asked::Others(body) => body,
     };
     let judged = judge(inbound, &parts, body).await;
-    let (target, judged) = record(inbound, &parts, judged)?;
-    let Judged { authorized, body, material, endpoints } = judged;
+    let (target, judged) = record(inbound, &parts, judged).await?;
+    let Judged { authorized, body, material, permit, route } = judged;
 
-    let progress = Arc::new(Progress::default());
+    let progress = Arc::new(Progress::of(permit));
     let mut exchange = Exchange::begin(
-        (inbound.engine.clone(), inbound.client.clone()),
+        (inbound.shard.ledger.clone(), inbound.client.clone()),
         target,
         authorized.provider().map(|provider| Label::new(&*provider.name)),
         progress.clone(),
     );
     let switching = upgrade::prepare(&mut parts);
-    let limit = authorized.policy().egress.limits.request_body;
+    let limits = &authorized.policy().egress.limits;
     let wire = if parts.version == Version::HTTP_2 { Wire::Best } else { Wire::Http1 };
     hop::clean_request(&mut parts, switching.is_some());
     let sent = match material.inject(&authorized, (&mut parts, body)) {
         Ok((body, used)) => {
-            let outgoing = (parts, Outgoing::new(body, limit, progress.clone()));
-            let sent = send(&inbound.engine.pool, authorized.target(), &endpoints, (wire, outgoing)).await;
+            let outgoing = (parts, Outgoing::new(body, limits.request_body, progress.clone()));
+            let way = Way { target: authorized.target(), route: &route, wire, limits };
+            let sent = send(&inbound.shard.pool, way, outgoing, &progress).await;
             sent.map(|(response, lease)| (response, lease, used))
         }
         Err(reason) => Err(reason),
@@ -84,7 +90,7 @@ async fn forward(
             exchange.failed(EgressReason::UpstreamMalformed);
             Err(EgressReason::UpstreamMalformed)
         }
-        _ => clean(inbound, response, exchange),
+        _ => clean(inbound, response, exchange, limits.idle_timeout),
     }
 }
 
@@ -93,7 +99,8 @@ struct Judged {
     authorized: Authorized,
     body: RequestBody,
     material: Material,
-    endpoints: Vec<Endpoint>,
+    permit: Permit,
+    route: Route,
 }
 
 async fn judge(
@@ -125,13 +132,15 @@ async fn judge_target(
         .map_err(|reason| inbound.verdict.violation().map_or(reason, Violation::reason))?;
     let asked = (parts, body.at_hand());
     let authorized = authorize(admitted, &engine.tokens, inbound.client.id, asked)?;
+    let provider = authorized.provider().map(|provider| &*provider.name);
+    let permit = inbound.client.used.take(&authorized.policy().egress.limits, provider)?;
     let material = Material::gather(inbound, &authorized, (parts, &body)).await?;
-    let endpoints = engine.names.endpoints(&authorized).await?;
-    Ok(Judged { authorized, body, material, endpoints })
+    let route = engine.names.route(&authorized).await?;
+    Ok(Judged { authorized, body, material, permit, route })
 }
 
 /// Puts the decision on record, before anything is let go. What names no target is not a decision about one.
-fn record(
+async fn record(
     inbound: &Inbound,
     parts: &Parts,
     judged: Result<(Target, Result<Judged, EgressReason>), EgressReason>,
@@ -155,12 +164,13 @@ fn record(
         rule: judged.as_ref().ok().map(|judged| Label::new(judged.authorized.rule())),
         provider: provider.map(|provider| Label::new(&*provider.name)),
     };
-    inbound.engine.record(&inbound.client, event)?;
-    if let Some((provider, scheme, _)) = judged.as_ref().ok().and_then(|judged| judged.authorized.placed()) {
+    let placed = judged.as_ref().ok().and_then(|judged| judged.authorized.placed());
+    let injected = placed.map(|(provider, scheme, _)| {
         let (host, provider) = (host.clone(), Label::new(&*provider.name));
-        let event = CredentialInjected { host, provider, place: material::place(scheme) };
-        inbound.engine.record(&inbound.client, event)?;
-    }
+        Event::from(CredentialInjected { host, provider, place: material::place(scheme) })
+    });
+    let events = [Event::from(event)].into_iter().chain(injected);
+    inbound.shard.ledger.record_all(&inbound.client, events).await?;
     judged.map(|judged| (host, judged))
 }
 
@@ -168,21 +178,39 @@ fn record(
 /// connection was found closed before a byte of it was written.
 pub(crate) async fn send(
     pool: &Arc<Pool>,
-    target: &Target,
-    endpoints: &[Endpoint],
-    outgoing: (Wire, (Parts, Outgoing)),
+    way: Way<'_>,
+    (parts, body): (Parts, Outgoing),
+    progress: &Progress,
 ) -> Result<(Response<Incoming>, Option<Lease>), EgressReason> {
-    let (wire, (parts, body)) = outgoing;
     let mut request = Request::from_parts(parts, body);
-    if let Some((sender, lease)) = pool.reuse(target, endpoints, wire) {
-        match send_on(sender, lease, target, request).await {
+    if let Some((sender, lease)) = pool.reuse(way).await {
+        match patiently(way, progress, send_on(sender, lease, way.target, request)).await? {
             Ok(sent) => return Ok(sent),
             Err((Some(unsent), _)) => request = unsent,
             Err((None, reason)) => return Err(reason),
         }
     }
-    let (sender, lease) = pool.open(target, endpoints, wire).await?;
-    send_on(sender, lease, target, request).await.map_err(|(_, reason)| reason)
+    let (sender, lease) = pool.open(way).await?;
+    let sent = patiently(way, progress, send_on(sender, lease, way.target, request)).await?;
+    sent.map_err(|(_, reason)| reason)
+}
+
+/// Waits for the head of an answer, and begins to count anew as long as the request itself still moves.
+async fn patiently<T>(
+    way: Way<'_>,
+    progress: &Progress,
+    answer: impl Future<Output = T>,
+) -> Result<T, EgressReason> {
+    let Some(limit) = way.limits.first_byte_timeout else { return Ok(answer.await) };
+    let mut answer = pin!(answer);
+    loop {
+        let before = progress.sent.load(Ordering::Relaxed);
+        match timeout(limit, answer.as_mut()).await {
+            Ok(answered) => return Ok(answered),
+            Err(_) if progress.sent.load(Ordering::Relaxed) != before => {}
+            Err(_) => return Err(EgressReason::UpstreamTimeout),
+        }
+    }
 }
 
 type Unsent = (Option<Request<Outgoing>>, EgressReason);
@@ -196,7 +224,7 @@ async fn send_on(
     let sent = match &mut sender {
         Sender::Http1(sender) => {
             hop::for_http1(&mut request, target);
-            sender.try_send_request(request).await
+            sender.send(request).await
         }
         Sender::Http2(sender) => {
             hop::for_http2(&mut request, target);
@@ -220,6 +248,7 @@ fn clean(
     inbound: &Inbound,
     response: Response<Incoming>,
     mut exchange: Exchange,
+    idle_timeout: Option<Duration>,
 ) -> Result<Response<Answer>, EgressReason> {
     let patterns = inbound.engine.credentials.patterns();
     let (mut parts, body) = response.into_parts();
@@ -243,7 +272,7 @@ fn clean(
         true => Replacement::SameLength(b'*'),
         false => Replacement::Marker,
     };
-    let cleaning = Cleaning { patterns, replacement, decoder };
+    let cleaning = Cleaning { patterns, replacement, decoder, idle_timeout };
     let body = Answer::Upstream(Box::new(Cleaned::new(body, cleaning, exchange)));
     Ok(Response::from_parts(parts, body))
 }

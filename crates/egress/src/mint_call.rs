@@ -19,6 +19,7 @@ use crate::dial::Wire;
 use crate::exchange::Exchange;
 use crate::forward;
 use crate::outgoing::{Outgoing, Progress, RequestBody};
+use crate::pool::Way;
 use crate::scheme::oauth2::TokenRequest;
 use crate::serve::Inbound;
 
@@ -43,9 +44,9 @@ pub(crate) async fn send(
         rule: Some(Label::new("mint")),
         provider: provider.clone(),
     };
-    inbound.engine.record(&inbound.client, event)?;
+    inbound.shard.ledger.record(&inbound.client, event).await?;
     let progress = Arc::new(Progress::default());
-    let whose = (inbound.engine.clone(), inbound.client.clone());
+    let whose = (inbound.shard.ledger.clone(), inbound.client.clone());
     let mut exchange = Exchange::begin(whose, host, provider, progress.clone());
     let answered = timeout(TIMEOUT, exchanged(inbound, &minting, request, (&mut exchange, progress)));
     match answered.await.unwrap_or(Err(EgressReason::UpstreamTimeout)) {
@@ -66,28 +67,36 @@ async fn exchanged(
     request: TokenRequest,
     (exchange, progress): (&mut Exchange, Arc<Progress>),
 ) -> Result<(u16, Zeroizing<Vec<u8>>), EgressReason> {
-    let endpoints = inbound.engine.names.endpoints_to_mint(minting).await?;
+    let route = inbound.engine.names.route_to_mint(minting).await?;
     let TokenRequest { url, headers, body } = request;
     let (mut parts, ()) = Request::new(()).into_parts();
     (parts.method, parts.uri, parts.headers) = (http::Method::POST, url, headers);
     parts.version = Version::HTTP_11;
     crate::scheme::announce_length(&mut parts, body.len());
-    let outgoing = (parts, Outgoing::new(RequestBody::rewritten(body), None, progress));
-    let (response, lease) =
-        forward::send(&inbound.engine.pool, minting.target(), &endpoints, (Wire::Http1, outgoing)).await?;
+    let outgoing = (parts, Outgoing::new(RequestBody::rewritten(body), None, progress.clone()));
+    let limits = &minting.policy().egress.limits;
+    let way = Way { target: minting.target(), route: &route, wire: Wire::Http1, limits };
+    let (response, lease) = forward::send(&inbound.shard.pool, way, outgoing, &progress).await?;
     let status = response.status().as_u16();
-    let answer = collect(response.into_body(), exchange).await?;
     exchange.answered(status, lease);
+    let answer = collect(response.into_body(), exchange).await?;
     Ok((status, answer))
 }
 
 async fn collect(mut body: Incoming, exchange: &mut Exchange) -> Result<Zeroizing<Vec<u8>>, EgressReason> {
     // Large enough for any answer that is one; a buffer that grows leaves copies of the token behind.
     let mut whole = Zeroizing::new(Vec::with_capacity(16 * 1024));
-    while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+    let mut next = async |exchange: &mut Exchange| {
+        poll_fn(|context| {
+            exchange.drive(context);
+            Pin::new(&mut body).poll_frame(context)
+        })
+        .await
+    };
+    while let Some(frame) = next(exchange).await {
         let Ok(data) = frame.map_err(|_| EgressReason::UpstreamClosed)?.into_data() else { continue };
         let data: Bytes = data;
-        exchange.received(data.len());
+        exchange.received(data.len())?;
         if whole.len() + data.len() > ANSWER_CAP {
             return Err(EgressReason::UpstreamMalformed);
         }

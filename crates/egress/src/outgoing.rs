@@ -3,8 +3,8 @@
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
@@ -15,6 +15,7 @@ use hyper::body::Incoming;
 use zeroize::Zeroizing;
 
 use crate::authorize::{Admitted, BodyNeed};
+use crate::limits::Permit;
 use crate::scheme::sigv4::{ChunkError, ChunkResigner};
 use crate::scheme::{BODY_CAP, is_encoded};
 
@@ -114,18 +115,31 @@ pub(crate) struct Outgoing {
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     pub sent: AtomicU64,
-    pub too_large: AtomicBool,
+    /// Why we cut it off, if we did.
+    stopped: OnceLock<EgressReason>,
+    /// None for requests of our own.
+    permit: Option<Permit>,
     /// A signed chunk was not signed with its key.
     pub badly_signed: AtomicBool,
 }
 
 impl Progress {
+    /// Of a request that counts.
+    pub fn of(permit: Permit) -> Self {
+        Self { permit: Some(permit), ..Self::default() }
+    }
+
+    /// Bytes went in either direction; whether there may be more.
+    pub fn spend(&self, bytes: usize) -> Result<(), EgressReason> {
+        self.permit.as_ref().map_or(Ok(()), |permit| permit.spend(bytes))
+    }
+
     /// Why the body was not sent to its end, if that was for a reason of ours.
     pub fn failure(&self) -> Option<EgressReason> {
         if self.badly_signed.load(Ordering::Relaxed) {
             return Some(EgressReason::SignatureInvalid);
         }
-        self.too_large.load(Ordering::Relaxed).then_some(EgressReason::BodyTooLarge)
+        self.stopped.get().copied()
     }
 }
 
@@ -143,7 +157,8 @@ impl Outgoing {
 /// Why a request body ended early.
 #[derive(Debug)]
 pub(crate) enum OutgoingError {
-    TooLarge,
+    /// By us.
+    Stopped(EgressReason),
     BadlySigned(ChunkError),
     Client(hyper::Error),
 }
@@ -151,7 +166,7 @@ pub(crate) enum OutgoingError {
 impl fmt::Display for OutgoingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooLarge => f.write_str("the body is larger than its limit"),
+            Self::Stopped(reason) => f.write_str(reason.name()),
             Self::BadlySigned(error) => error.fmt(f),
             Self::Client(error) => error.fmt(f),
         }
@@ -193,11 +208,14 @@ impl Body for Outgoing {
         };
         if let Some(data) = frame.data_ref() {
             let length = data.len() as u64;
-            let Some(left) = this.left.checked_sub(length) else {
-                this.progress.too_large.store(true, Ordering::Relaxed);
-                return Poll::Ready(Some(Err(OutgoingError::TooLarge)));
-            };
-            this.left = left;
+            let left = this.left.checked_sub(length).ok_or(EgressReason::BodyTooLarge);
+            match left.and_then(|left| this.progress.spend(data.len()).map(|()| left)) {
+                Ok(left) => this.left = left,
+                Err(reason) => {
+                    let _ = this.progress.stopped.set(reason);
+                    return Poll::Ready(Some(Err(OutgoingError::Stopped(reason))));
+                }
+            }
             this.progress.sent.fetch_add(length, Ordering::Relaxed);
         }
         Poll::Ready(Some(Ok(frame)))

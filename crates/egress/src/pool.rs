@@ -6,14 +6,15 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Context;
 use std::time::{Duration, Instant};
 
 use cofferdam_audit::event::EgressReason;
-use hyper::client::conn::http1::SendRequest;
+use cofferdam_policy::document::EgressLimits;
 
-use crate::dial::{Dialler, Sender, Wire};
+use crate::dial::{Dialler, Http1, Sender, Wire};
 use crate::outgoing::Outgoing;
-use crate::resolve::Endpoint;
+use crate::resolve::{Endpoint, Route, Through};
 use crate::target::Target;
 
 /// Servers commonly close after a minute or more; a connection that is older is not tried.
@@ -24,12 +25,28 @@ const MOST_IDLE: usize = 1024;
 struct Key {
     target: Target,
     endpoint: Endpoint,
+    through: Through,
     wire: Wire,
+}
+
+/// How a request gets to its target.
+#[derive(Clone, Copy)]
+pub(crate) struct Way<'r> {
+    pub target: &'r Target,
+    pub route: &'r Route,
+    pub wire: Wire,
+    pub limits: &'r EgressLimits,
+}
+
+impl Way<'_> {
+    fn key(self, endpoint: Endpoint) -> Key {
+        Key { target: self.target.clone(), endpoint, through: self.route.through, wire: self.wire }
+    }
 }
 
 #[derive(Default)]
 struct Kept {
-    idle: Vec<(SendRequest<Outgoing>, Instant)>,
+    idle: Vec<(Http1, Instant)>,
     shared: Option<hyper::client::conn::http2::SendRequest<Outgoing>>,
     /// Held while the first connection is opened: if it turns out to be HTTP/2, one is enough for all.
     opening: Arc<tokio::sync::Mutex<()>>,
@@ -38,7 +55,7 @@ struct Kept {
 }
 
 pub(crate) struct Pool {
-    dialler: Dialler,
+    dialler: Arc<Dialler>,
     kept: Mutex<HashMap<Key, Kept>>,
 }
 
@@ -46,48 +63,58 @@ pub(crate) struct Pool {
 pub(crate) struct Lease {
     pool: Arc<Pool>,
     key: Key,
-    sender: Option<SendRequest<Outgoing>>,
+    sender: Option<Http1>,
 }
 
 impl Pool {
-    pub fn new(dialler: Dialler) -> Self {
+    pub fn new(dialler: Arc<Dialler>) -> Self {
         Self { dialler, kept: Mutex::new(HashMap::new()) }
     }
 
     /// A connection that was used before, if there is one.
-    pub fn reuse(
-        self: &Arc<Self>,
-        target: &Target,
-        endpoints: &[Endpoint],
-        wire: Wire,
-    ) -> Option<(Sender, Lease)> {
-        let mut kept = self.kept();
-        endpoints.iter().find_map(|endpoint| {
-            let key = Key { target: target.clone(), endpoint: *endpoint, wire };
-            let sender = kept.get_mut(&key)?.take()?;
-            Some((sender, Lease { pool: self.clone(), key, sender: None }))
-        })
+    pub async fn reuse(self: &Arc<Self>, way: Way<'_>) -> Option<(Sender, Lease)> {
+        for endpoint in &way.route.endpoints {
+            let key = way.key(*endpoint);
+            while let Some(mut sender) = self.take(&key) {
+                if let Sender::Http1(connection) = &mut sender
+                    && !connection.is_usable().await
+                {
+                    continue;
+                }
+                return Some((sender, Lease { pool: self.clone(), key, sender: None }));
+            }
+        }
+        None
+    }
+
+    fn take(&self, key: &Key) -> Option<Sender> {
+        self.kept().get_mut(key)?.take()
+    }
+
+    /// Drops what is too old to be used again.
+    pub fn sweep(&self) {
+        let now = Instant::now();
+        self.kept().retain(|_, kept| {
+            kept.idle.retain(|(_, since)| now.saturating_duration_since(*since) < LONGEST_IDLE);
+            kept.shared.take_if(|shared| shared.is_closed());
+            !kept.idle.is_empty() || kept.shared.is_some() || Arc::strong_count(&kept.opening) > 1
+        });
     }
 
     /// A new connection, or one that somebody else opened in the meantime and that can be shared.
-    pub async fn open(
-        self: &Arc<Self>,
-        target: &Target,
-        endpoints: &[Endpoint],
-        wire: Wire,
-    ) -> Result<(Sender, Lease), EgressReason> {
-        let first = Key { target: target.clone(), endpoint: endpoints[0], wire };
+    pub async fn open(self: &Arc<Self>, way: Way<'_>) -> Result<(Sender, Lease), EgressReason> {
+        let first = way.key(way.route.endpoints[0]);
         let opening = self.opening(&first);
         let _opening = match &opening {
             Some(opening) => Some(opening.lock().await),
             None => None,
         };
         if opening.is_some()
-            && let Some(found) = self.reuse(target, endpoints, wire)
+            && let Some(found) = self.reuse(way).await
         {
             return Ok(found);
         }
-        let (sender, endpoint) = self.dialler.connect(target, endpoints, wire).await?;
+        let (sender, endpoint) = self.dialler.connect(way).await?;
         let key = Key { endpoint, ..first };
         let mut kept = self.kept();
         let slot = kept.entry(key.clone()).or_default();
@@ -120,12 +147,12 @@ impl Kept {
         {
             return Some(Sender::Http2(shared));
         }
-        let now = Instant::now();
-        self.idle.retain(|(sender, since)| {
-            !sender.is_closed() && now.saturating_duration_since(*since) < LONGEST_IDLE
-        });
-        let at = self.idle.iter().rposition(|(sender, _)| sender.is_ready())?;
-        Some(Sender::Http1(self.idle.swap_remove(at).0))
+        let (sender, since) = self.idle.pop()?;
+        if since.elapsed() >= LONGEST_IDLE {
+            self.idle.clear();
+            return None;
+        }
+        Some(Sender::Http1(sender))
     }
 }
 
@@ -139,9 +166,21 @@ impl Lease {
         self
     }
 
+    /// Moves the connection on, so that more of the answer comes.
+    pub fn drive(&mut self, context: &mut Context<'_>) {
+        if let Some(sender) = &mut self.sender {
+            sender.drive(context);
+        }
+    }
+
+    /// The connection itself, which will not come back.
+    pub fn keep(self) -> Option<Http1> {
+        self.sender
+    }
+
     /// The answer is complete. Whether the connection is ready for more shows when it is wanted.
     pub fn give_back(self) {
-        let Some(sender) = self.sender.filter(|sender| !sender.is_closed()) else { return };
+        let Some(sender) = self.sender else { return };
         let mut kept = self.pool.kept();
         let idle = &mut kept.entry(self.key).or_default().idle;
         if idle.len() < MOST_IDLE {

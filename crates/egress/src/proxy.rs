@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use cofferdam_audit::Recorder;
 use cofferdam_secrets::Store;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::CertificateDer;
+use tokio::task::JoinSet;
 
 use crate::ca::Authority;
 use crate::client::Client;
@@ -19,12 +20,11 @@ use crate::dial::Dialler;
 use crate::engine::Engine;
 use crate::leaf::Leaves;
 use crate::mint::Mints;
-use crate::pool::Pool;
 use crate::resolve::Names;
 use crate::serve;
+use crate::shard::{Seat, Shards};
 use crate::stand_in::StandInKey;
 use crate::tokens::Tokens;
-use tokio::task::JoinSet;
 
 /// What a proxy is made of.
 pub struct Parts {
@@ -39,6 +39,7 @@ pub struct Parts {
 #[derive(Clone)]
 pub struct Proxy {
     engine: Arc<Engine>,
+    shards: Arc<Shards>,
 }
 
 /// Why a proxy cannot start.
@@ -49,6 +50,8 @@ pub enum StartError {
     UpstreamAuthority(rustls::Error),
     /// The kernel gave no key.
     LeafKey,
+    /// The kernel gave no thread.
+    Threads(io::Error),
 }
 
 impl fmt::Display for StartError {
@@ -57,6 +60,7 @@ impl fmt::Display for StartError {
             Self::UpstreamAuthority(error) => {
                 write!(f, "a certificate of upstream_ca_files cannot be used: {error}")
             }
+            Self::Threads(error) => write!(f, "no threads can be started: {error}"),
             Self::LeafKey => f.write_str("no key for certificates can be made"),
         }
     }
@@ -76,11 +80,12 @@ impl Proxy {
             stand_in_key: StandInKey::default(),
             leaves: Leaves::new(parts.authority, provider).map_err(|_| StartError::LeafKey)?,
             names: Names::new(),
-            pool: Arc::new(Pool::new(dialler)),
             recorder: parts.recorder,
             counts: Counts::default(),
         };
-        Ok(Self { engine: Arc::new(engine) })
+        let engine = Arc::new(engine);
+        let shards = Shards::start(&engine, &Arc::new(dialler)).map_err(StartError::Threads)?;
+        Ok(Self { engine, shards: Arc::new(shards) })
     }
 
     /// What this proxy has decided so far.
@@ -107,6 +112,11 @@ impl Proxy {
         self.engine.credentials.replace(secrets);
     }
 
+    /// Puts the ends of requests on record that wait for company there.
+    pub fn flush(&self) {
+        self.shards.flush();
+    }
+
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         &self.engine
     }
@@ -119,14 +129,20 @@ impl Proxy {
         let client = Arc::new(client);
         let mut connections = JoinSet::new();
         loop {
-            match listener.accept().await {
-                Ok((stream, _)) => {
+            match listener.accept().await.and_then(|(stream, _)| stream.into_std()) {
+                Ok(stream) => {
                     while connections.try_join_next().is_some() {}
-                    connections.spawn(serve::connection(self.engine.clone(), client.clone(), stream));
+                    let (seat, client) = (self.shards.seat(), client.clone());
+                    let runtime = seat.runtime.clone();
+                    connections.spawn_on(connection(seat, client, stream), &runtime);
                 }
                 // Out of descriptors, or a client that left before it was accepted: neither ends the service.
                 Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
             }
         }
     }
+}
+
+async fn connection(seat: Seat, client: Arc<Client>, stream: TcpStream) {
+    serve::connection(seat.shard.clone(), client, stream).await;
 }

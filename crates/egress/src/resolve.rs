@@ -37,6 +37,22 @@ impl Endpoint {
     }
 }
 
+/// Where to connect to for a request.
+#[derive(Debug)]
+pub(crate) struct Route {
+    /// At least one.
+    pub endpoints: Vec<Endpoint>,
+    pub through: Through,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Through {
+    /// The endpoints are the target's.
+    Nothing,
+    /// The endpoints are those of the proxy that the user configured, which looks names up itself.
+    Proxy,
+}
+
 pub(crate) struct Names {
     /// None where the system has no resolver configured; names that the user maps still work.
     resolver: Option<TokioResolver>,
@@ -56,19 +72,22 @@ impl Names {
     }
 
     /// The endpoints of a request's target, at least one.
-    pub async fn endpoints(&self, authorized: &Authorized) -> Result<Vec<Endpoint>, EgressReason> {
+    pub async fn route(&self, authorized: &Authorized) -> Result<Route, EgressReason> {
         self.checked(&authorized.policy().egress, authorized.target()).await
     }
 
     /// The endpoints of a token server, at least one; looked at like those of any request.
-    pub async fn endpoints_to_mint(&self, minting: &Minting) -> Result<Vec<Endpoint>, EgressReason> {
+    pub async fn route_to_mint(&self, minting: &Minting) -> Result<Route, EgressReason> {
         self.checked(&minting.policy().egress, minting.target()).await
     }
 
-    async fn checked(&self, egress: &Egress, target: &Target) -> Result<Vec<Endpoint>, EgressReason> {
+    async fn checked(&self, egress: &Egress, target: &Target) -> Result<Route, EgressReason> {
         let port = target.port();
         if let Some((address, port)) = egress.resolve.get(target.host(), port) {
-            return Ok(vec![Endpoint { address, port }]);
+            return Ok(Route { endpoints: vec![Endpoint { address, port }], through: Through::Nothing });
+        }
+        if let Some((host, port)) = &egress.upstream_proxy {
+            return self.through(egress, target, (host, *port)).await;
         }
         let addresses = match target.host() {
             Host::Address(address) => Arc::from([*address]),
@@ -76,7 +95,29 @@ impl Names {
         };
         let checked = addresses.iter().filter_map(|address| egress.deny.check(*address).ok());
         let endpoints: Vec<_> = checked.map(|address| Endpoint { address, port }).collect();
-        if endpoints.is_empty() { Err(EgressReason::AddressDenied) } else { Ok(endpoints) }
+        match endpoints.is_empty() {
+            true => Err(EgressReason::AddressDenied),
+            false => Ok(Route { endpoints, through: Through::Nothing }),
+        }
+    }
+
+    /// A name's addresses are the other proxy's to judge; an address is still ours.
+    async fn through(
+        &self,
+        egress: &Egress,
+        target: &Target,
+        (host, port): (&Host, u16),
+    ) -> Result<Route, EgressReason> {
+        if let Host::Address(address) = target.host() {
+            egress.deny.check(*address).map_err(|_| EgressReason::AddressDenied)?;
+        }
+        let addresses = match host {
+            Host::Address(address) => Arc::from([*address]),
+            Host::Name(name) => self.lookup(name).await.map_err(|_| EgressReason::UpstreamProxyFailed)?,
+        };
+        let written = addresses.iter().filter_map(|address| egress.at_upstream_proxy(*address));
+        let endpoints = written.map(|address| Endpoint { address, port }).collect();
+        Ok(Route { endpoints, through: Through::Proxy })
     }
 
     async fn lookup(&self, name: &HostName) -> Result<Arc<[IpAddr]>, EgressReason> {

@@ -31,6 +31,7 @@ use crate::forward;
 use crate::head;
 use crate::prefixed::Prefixed;
 use crate::refusal;
+use crate::shard::Shard;
 use crate::strict::{Strict, Verdict};
 use crate::target::{Arrival, Protocol, Target, TargetError};
 
@@ -47,18 +48,20 @@ const ACCESS_DENIED: &[u8] = &[0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 49];
 /// What all requests of a connection have in common.
 pub(crate) struct Inbound {
     pub engine: Arc<Engine>,
+    pub shard: Arc<Shard>,
     pub client: Arc<Client>,
     pub arrival: Arrival,
     pub verdict: Arc<Verdict>,
 }
 
 /// Serves one connection to its end. How a client ends it is its own business, so errors go nowhere.
-pub(crate) async fn connection(engine: Arc<Engine>, client: Arc<Client>, stream: TcpStream) {
+pub(crate) async fn connection(shard: Arc<Shard>, client: Arc<Client>, stream: std::net::TcpStream) {
+    let Ok(stream) = TcpStream::from_std(stream) else { return };
     let _ = stream.set_nodelay(true);
-    let _ = serve(engine, client, stream).await;
+    let _ = serve(shard, client, stream).await;
 }
 
-async fn serve(engine: Arc<Engine>, client: Arc<Client>, mut stream: TcpStream) -> io::Result<()> {
+async fn serve(shard: Arc<Shard>, client: Arc<Client>, mut stream: TcpStream) -> io::Result<()> {
     let dialled = client.dialled(&stream);
     let first = opening(first_bytes(&mut stream)).await?;
     match first.as_slice() {
@@ -68,10 +71,9 @@ async fn serve(engine: Arc<Engine>, client: Arc<Client>, mut stream: TcpStream) 
                 Door::Proxy => Protocol::Https.default_port(),
                 Door::Transparent { port } => port,
             };
-            handshake(engine, client, Prefixed::new(stream, first), Named::InHandshake { dialled, port })
-                .await
+            handshake(shard, client, Prefixed::new(stream, first), Named::InHandshake { dialled, port }).await
         }
-        start if start.starts_with(CONNECT) => connect(engine, client, stream, first).await,
+        start if start.starts_with(CONNECT) => connect(shard, client, stream, first).await,
         _ => {
             let arrival = match client.door {
                 Door::Proxy => Arrival::Proxy,
@@ -79,7 +81,7 @@ async fn serve(engine: Arc<Engine>, client: Arc<Client>, mut stream: TcpStream) 
                     Arrival::Transparent { port, dialled: dialled.filter(|host| host.name().is_some()) }
                 }
             };
-            requests(Inbound::new(engine, client, arrival), stream, first).await
+            requests(Inbound::new(shard, client, arrival), stream, first).await
         }
     }
 }
@@ -100,7 +102,7 @@ async fn first_bytes(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Vec<u8
 }
 
 async fn connect(
-    engine: Arc<Engine>,
+    shard: Arc<Shard>,
     client: Arc<Client>,
     mut stream: TcpStream,
     mut bytes: Vec<u8>,
@@ -122,7 +124,7 @@ async fn connect(
         Ok(asked) => asked,
         Err(reason) => return refuse(&mut stream, reason).await,
     };
-    let tunnel = match open_tunnel(&engine, &client, target) {
+    let tunnel = match open_tunnel(&shard, &client, target).await {
         Ok(tunnel) => tunnel,
         Err(reason) => return refuse(&mut stream, reason).await,
     };
@@ -132,10 +134,10 @@ async fn connect(
         return Ok(());
     }
     match first[0] {
-        HANDSHAKE => handshake(engine, client, Prefixed::new(stream, first), Named::ByTunnel(tunnel)).await,
+        HANDSHAKE => handshake(shard, client, Prefixed::new(stream, first), Named::ByTunnel(tunnel)).await,
         _ => {
             let target = tunnel.target().clone().in_the_clear();
-            requests(Inbound::new(engine, client, Arrival::Agreed(target)), stream, first).await
+            requests(Inbound::new(shard, client, Arrival::Agreed(target)), stream, first).await
         }
     }
 }
@@ -161,7 +163,7 @@ fn agrees(target: &Target, host: &[u8]) -> bool {
     named.is_some_and(|(host, port)| host == *target.host() && port.is_none_or(|port| port == target.port()))
 }
 
-fn open_tunnel(engine: &Engine, client: &Client, target: Target) -> Result<Tunnel, EgressReason> {
+async fn open_tunnel(shard: &Shard, client: &Arc<Client>, target: Target) -> Result<Tunnel, EgressReason> {
     let host = HostName::new(target.host().to_string());
     let port = target.port();
     let judged = authorize::tunnel(&client.policy.now(), target);
@@ -169,7 +171,8 @@ fn open_tunnel(engine: &Engine, client: &Client, target: Target) -> Result<Tunne
         Ok(_) => Outcome::Allowed,
         Err(reason) => Outcome::Refused { reason: *reason },
     };
-    engine.record(client, EgressTunnel { outcome, host, port, rule: None })?;
+    let event = EgressTunnel { outcome, host, port, rule: None };
+    shard.ledger.record(client, event).await?;
     judged
 }
 
@@ -189,34 +192,33 @@ enum Named {
 }
 
 async fn handshake(
-    engine: Arc<Engine>,
+    shard: Arc<Shard>,
     client: Arc<Client>,
     stream: Prefixed<TcpStream>,
     named: Named,
 ) -> io::Result<()> {
     let mut start = opening(LazyConfigAcceptor::new(Acceptor::default(), stream)).await?;
-    let config = {
-        let hello = start.client_hello();
-        agreed_tunnel(&engine, &client, hello.server_name(), named).and_then(|tunnel| {
-            Ok((engine.leaves.config(&tunnel).map_err(|_| EgressReason::MintFailed)?, tunnel))
-        })
-    };
+    let name = start.client_hello().server_name().map(str::to_owned);
+    let tunnel = agreed_tunnel(&shard, &client, name.as_deref(), named).await;
+    let config = tunnel.and_then(|tunnel| {
+        Ok((shard.engine.leaves.config(&tunnel).map_err(|_| EgressReason::MintFailed)?, tunnel))
+    });
     let Ok((config, tunnel)) = config else {
         start.io.write_all(ACCESS_DENIED).await?;
         return start.io.shutdown().await;
     };
     let stream = opening(start.into_stream(config)).await?;
     let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-    let inbound = Inbound::new(engine, client, Arrival::Agreed(tunnel.target().clone()));
+    let inbound = Inbound::new(shard, client, Arrival::Agreed(tunnel.target().clone()));
     match h2 {
         true => streams(inbound, stream).await,
         false => requests(inbound, stream, Vec::new()).await,
     }
 }
 
-fn agreed_tunnel(
-    engine: &Engine,
-    client: &Client,
+async fn agreed_tunnel(
+    shard: &Shard,
+    client: &Arc<Client>,
     server_name: Option<&str>,
     named: Named,
 ) -> Result<Tunnel, EgressReason> {
@@ -228,11 +230,11 @@ fn agreed_tunnel(
         Named::InHandshake { dialled, port } => {
             let named = server_name.map(str::to_owned).or_else(|| dialled.as_ref().map(Host::to_string));
             match Target::of_handshake(server_name, dialled, port).map_err(TargetError::reason) {
-                Ok(target) => open_tunnel(engine, client, target),
+                Ok(target) => open_tunnel(shard, client, target).await,
                 Err(reason) => {
                     let (outcome, host) =
                         (Outcome::Refused { reason }, HostName::new(named.unwrap_or_default()));
-                    engine.record(client, EgressTunnel { outcome, host, port, rule: None })?;
+                    shard.ledger.record(client, EgressTunnel { outcome, host, port, rule: None }).await?;
                     Err(reason)
                 }
             }
@@ -241,8 +243,8 @@ fn agreed_tunnel(
 }
 
 impl Inbound {
-    fn new(engine: Arc<Engine>, client: Arc<Client>, arrival: Arrival) -> Arc<Self> {
-        Arc::new(Self { engine, client, arrival, verdict: Arc::default() })
+    fn new(shard: Arc<Shard>, client: Arc<Client>, arrival: Arrival) -> Arc<Self> {
+        Arc::new(Self { engine: shard.engine.clone(), shard, client, arrival, verdict: Arc::default() })
     }
 }
 

@@ -253,6 +253,7 @@ impl Service {
         self.proxy.tokens().forget(id);
         let served = self.inner().clients.remove(&id);
         served.into_iter().flat_map(|served| served.tasks).for_each(|task| task.abort());
+        self.proxy.flush();
     }
 
     /// The providers that clients can use.

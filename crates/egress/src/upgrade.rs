@@ -54,7 +54,11 @@ pub(crate) fn switch(
     parts.headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
     exchange.redacted(clean_headers(patterns.as_ref(), &mut parts.headers));
     inbound.verdict.switch_protocol();
+    let connection = exchange.take_connection();
     tokio::spawn(async move {
+        if let Some(connection) = connection {
+            connection.end().await;
+        }
         if let (Ok(client), Ok(upstream)) = (switching.client.await, upstream.await) {
             splice(client, upstream, redactor, &mut exchange).await;
             exchange.completed();
@@ -79,7 +83,10 @@ async fn splice(
     let back = async {
         let (mut buffer, mut cleaned) = (vec![0; BUFFER], Vec::new());
         while let Ok(count @ 1..) = upstream_in.read(&mut buffer).await {
-            exchange.received(count);
+            if let Err(reason) = exchange.received(count) {
+                exchange.failed(reason);
+                break;
+            }
             let piece = &buffer[..count];
             let shown = match redactor.as_mut().map(|redactor| redactor.push(piece, &mut cleaned)) {
                 None => piece,

@@ -1,6 +1,8 @@
 //! What goes over the wire: streams as they come, bodies byte for byte, and nothing that can be read in two ways.
 
 mod clients;
+mod limits;
+mod malformed;
 mod proxied;
 
 use std::io::{Read, Write};

@@ -139,7 +139,20 @@ impl EgressLimits {
         Self {
             requests_per_minute: lower(self.requests_per_minute, other.requests_per_minute),
             concurrent_requests: lower(self.concurrent_requests, other.concurrent_requests),
+            provider_requests_per_minute: lower(
+                self.provider_requests_per_minute,
+                other.provider_requests_per_minute,
+            ),
+            provider_concurrent_requests: lower(
+                self.provider_concurrent_requests,
+                other.provider_concurrent_requests,
+            ),
+            bytes_per_minute: lower(self.bytes_per_minute, other.bytes_per_minute),
             request_body: lower(self.request_body, other.request_body),
+            connect_timeout: lower(self.connect_timeout, other.connect_timeout),
+            tls_timeout: lower(self.tls_timeout, other.tls_timeout),
+            first_byte_timeout: lower(self.first_byte_timeout, other.first_byte_timeout),
+            idle_timeout: lower(self.idle_timeout, other.idle_timeout),
         }
     }
 }

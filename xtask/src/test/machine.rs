@@ -27,6 +27,7 @@ const NEEDS: &[Need] = &[
     Need { program: "podman", package: "podman", purpose: "test containers" },
     Need { program: "runc", package: "runc", purpose: "test containers of podman" },
     Need { program: "dockerd", package: "docker.io", purpose: "test containers" },
+    Need { program: "ip", package: "iproute2", purpose: "networks of test containers" },
     Need { program: "iptables", package: "iptables", purpose: "the network of dockerd" },
 ];
 

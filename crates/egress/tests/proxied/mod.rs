@@ -167,6 +167,7 @@ impl Proxied {
 
     /// All lines of the record.
     pub fn record(&self) -> String {
+        self.proxy.flush();
         let mut files: Vec<PathBuf> = std::fs::read_dir(self.home.path().join("audit"))
             .expect("the record")
             .map(|entry| entry.expect("an entry").path())

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 use super::reader::{Section, Wrong};
 use super::{allow, path_text};
@@ -43,7 +44,19 @@ pub enum ForeignCredentials {
 pub struct EgressLimits {
     pub requests_per_minute: Option<u32>,
     pub concurrent_requests: Option<u32>,
+    /// The same for each provider, within the limits of all.
+    pub provider_requests_per_minute: Option<u32>,
+    pub provider_concurrent_requests: Option<u32>,
+    /// Bodies in both directions together.
+    pub bytes_per_minute: Option<u64>,
+    /// One body.
     pub request_body: Option<u64>,
+    pub connect_timeout: Option<Duration>,
+    pub tls_timeout: Option<Duration>,
+    /// Until an answer begins.
+    pub first_byte_timeout: Option<Duration>,
+    /// While nothing moves in either direction.
+    pub idle_timeout: Option<Duration>,
 }
 
 /// Where a host and port are really dialled, like `curl --resolve`. The deny list is not asked: the user
@@ -86,9 +99,27 @@ impl Default for Egress {
     }
 }
 
+impl Egress {
+    /// An address of the proxy that the user configured; the deny list is not asked.
+    pub fn at_upstream_proxy(&self, address: IpAddr) -> Option<CheckedAddress> {
+        self.upstream_proxy.as_ref().map(|_| CheckedAddress::written_by_the_user(address))
+    }
+}
+
 impl EgressLimits {
-    pub const STANDARD: Self =
-        Self { requests_per_minute: Some(600), concurrent_requests: Some(64), request_body: Some(64 << 20) };
+    /// Answers of models may begin minutes after the question, and downloads be large.
+    pub const STANDARD: Self = Self {
+        requests_per_minute: Some(600),
+        concurrent_requests: Some(64),
+        provider_requests_per_minute: None,
+        provider_concurrent_requests: None,
+        bytes_per_minute: Some(8 << 30),
+        request_body: Some(64 << 20),
+        connect_timeout: Some(Duration::from_secs(10)),
+        tls_timeout: Some(Duration::from_secs(10)),
+        first_byte_timeout: Some(Duration::from_secs(600)),
+        idle_timeout: Some(Duration::from_secs(300)),
+    };
 }
 
 pub(super) fn read(section: &Section<'_>) -> Egress {
@@ -133,11 +164,38 @@ pub(super) fn read(section: &Section<'_>) -> Egress {
 }
 
 pub(super) fn read_limits(section: &Section<'_>, otherwise: EgressLimits) -> EgressLimits {
-    section.allow_keys(&["requests_per_minute", "concurrent_requests", "request_body"]);
+    section.allow_keys(&[
+        "requests_per_minute",
+        "concurrent_requests",
+        "provider_requests_per_minute",
+        "provider_concurrent_requests",
+        "bytes_per_minute",
+        "request_body",
+        "connect_timeout",
+        "tls_timeout",
+        "first_byte_timeout",
+        "idle_timeout",
+    ]);
+    let count = |key: &str, otherwise: Option<u32>| section.count(key).or(otherwise);
+    let size = |key: &str, otherwise: Option<u64>| section.size(key).or(otherwise);
+    let time = |key: &str, otherwise: Option<Duration>| section.duration(key).or(otherwise);
     EgressLimits {
-        requests_per_minute: section.count("requests_per_minute").or(otherwise.requests_per_minute),
-        concurrent_requests: section.count("concurrent_requests").or(otherwise.concurrent_requests),
-        request_body: section.size("request_body").or(otherwise.request_body),
+        requests_per_minute: count("requests_per_minute", otherwise.requests_per_minute),
+        concurrent_requests: count("concurrent_requests", otherwise.concurrent_requests),
+        provider_requests_per_minute: count(
+            "provider_requests_per_minute",
+            otherwise.provider_requests_per_minute,
+        ),
+        provider_concurrent_requests: count(
+            "provider_concurrent_requests",
+            otherwise.provider_concurrent_requests,
+        ),
+        bytes_per_minute: size("bytes_per_minute", otherwise.bytes_per_minute),
+        request_body: size("request_body", otherwise.request_body),
+        connect_timeout: time("connect_timeout", otherwise.connect_timeout),
+        tls_timeout: time("tls_timeout", otherwise.tls_timeout),
+        first_byte_timeout: time("first_byte_timeout", otherwise.first_byte_timeout),
+        idle_timeout: time("idle_timeout", otherwise.idle_timeout),
     }
 }
 
