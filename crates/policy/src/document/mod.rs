@@ -12,12 +12,15 @@ mod provider;
 mod reader;
 mod renamed;
 mod sandbox;
+mod tool;
 
 pub use approval::{Approval, Audit, Mode, OnWriteFailure, Unattended};
 pub use approvals::{Allowance, Covers, Prohibited, Prohibition, ScriptDigest, SessionKind, StoredApprovals};
 pub use egress::{Egress, EgressLimits, ForeignCredentials, Resolve};
 pub use project::Project;
 pub use sandbox::{Isolation, Profile, Sandbox, SandboxLimits};
+
+pub use tool::{Runs, Tool, ToolTrust};
 
 use std::path::{Path, PathBuf};
 
@@ -34,6 +37,8 @@ pub struct Config {
     pub sandbox: Sandbox,
     pub approval: Approval,
     pub audit: Audit,
+    /// Tools that a script may be granted besides the built-in ones.
+    pub tools: Vec<Tool>,
 }
 
 impl Config {
@@ -41,7 +46,7 @@ impl Config {
     pub fn parse(file: &str, text: &str) -> Result<Self, Vec<Mistake>> {
         let source = Source::new(file, text);
         let config = source.document(|root| {
-            root.allow_keys(&["egress", "provider", "sandbox", "approval", "audit"]);
+            root.allow_keys(&["egress", "provider", "sandbox", "approval", "audit", "tool"]);
             Self {
                 egress: root.section("egress").map(|section| egress::read(&section)).unwrap_or_default(),
                 providers: provider::read_all(root, provider::Dialect::Configuration),
@@ -54,6 +59,7 @@ impl Config {
                     .section("audit")
                     .map(|section| approval::read_audit(&section))
                     .unwrap_or_default(),
+                tools: tool::read_all(root),
             }
         });
         source.finish(config)

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use cofferdam_approvals::SessionContext;
 use cofferdam_exec_broker::limits::{Clock, Limits};
-use cofferdam_exec_broker::tool::{BuiltIn, Tool};
 use cofferdam_exec_broker::{Broker, Door, Language, Peers, module};
 use cofferdam_linux_sys::signals::Signals;
 use cofferdam_sandbox::launch::{News, Prepared, Sandbox, Start};
@@ -19,7 +18,9 @@ use cofferdam_sandbox::plan::{Access, Operation, Plan};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 
+use super::configured::Configured;
 use super::file_tools::PROGRAM;
+use super::granted::{Granted, Wanted};
 use super::known_secrets::KnownSecrets;
 use super::outcome::{Cut, Outcome, Status, Teller};
 use super::script::Script;
@@ -40,7 +41,7 @@ const LOOK: Duration = Duration::from_millis(250);
 /// Everything that a run is made of.
 pub struct Job {
     pub script: Script,
-    pub granted: Vec<Tool>,
+    pub wanted: Wanted,
     pub limits: Limits,
     pub wished: Wished,
     pub variables: Vec<OsString>,
@@ -53,7 +54,13 @@ pub fn run(job: Job, prepared: Prepared, began: Instant) -> Result<Outcome, Fail
     let failed = |error: io::Error| Failure::new(Exit::NotStarted, format!("the sandbox was lost: {error}"));
     let signals = Signals::take_over(&PASSED_ON).map_err(failed)?;
     let secrets = KnownSecrets::load()?;
-    let Job { script, granted, limits, wished, mut variables, keeper, context, teller } = job;
+    let Job { script, wanted, limits, wished, mut variables, keeper, context, teller } = job;
+    let granted = wanted.start(Configured {
+        providers: wished.providers(),
+        workspace: wished.request.workspace.clone(),
+        beside: wished.beside().to_owned(),
+        home: Some(wished.request.home.clone()),
+    })?;
     let mut plan = wished.plan()?;
     place(&mut plan, &script, &granted).map_err(failed)?;
     variables.push(python_path(&script, &wished));
@@ -81,7 +88,8 @@ pub fn run(job: Job, prepared: Prepared, began: Instant) -> Result<Outcome, Fail
     let (sandbox, report) = built.map_err(|problem| run_outcome::not_built(&problem))?;
     run_outcome::tell_missing(&report);
     drop((stdout_end, stderr_end, inherited_stream));
-    let names: Vec<&str> = granted.iter().map(|tool| tool.name.as_str()).collect();
+    let tools = granted.tools.clone();
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
     teller.started(&names);
     let sandbox = Arc::new(sandbox);
     let toolbox = Arc::new(Toolbox {
@@ -94,11 +102,12 @@ pub fn run(job: Job, prepared: Prepared, began: Instant) -> Result<Outcome, Fail
         secrets,
         limits,
         teller: teller.clone(),
+        granted,
         files: Default::default(),
         made: Default::default(),
     });
     let peers = Peers::one_sandbox().map_err(failed)?;
-    let broker = Broker::new(granted, limits.calls, peers, Box::new(Shared(Arc::clone(&toolbox))));
+    let broker = Broker::new(tools, limits.calls, peers, Box::new(Shared(Arc::clone(&toolbox))));
     broker.serve_stream(stream);
     let at_door = Arc::clone(&broker);
     thread::spawn(move || at_door.serve_door(&door));
@@ -132,17 +141,17 @@ fn stream() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 /// Puts the approved bytes, the modules and what the file tools need into the plan.
-fn place(plan: &mut Plan, script: &Script, granted: &[Tool]) -> io::Result<()> {
+fn place(plan: &mut Plan, script: &Script, granted: &Granted) -> io::Result<()> {
     let file = |name: &str, contents: String| Operation::File {
         path: format!("{PLACE}/{name}").as_str().into(),
         contents,
     };
     let mut files = vec![
         file(script.language.file_name(), script.text.clone()),
-        file("cofferdam_tools.py", module::python(granted)),
-        file("node_modules/cofferdam_tools/index.js", module::node(granted)),
+        file("cofferdam_tools.py", module::python(&granted.tools)),
+        file("node_modules/cofferdam_tools/index.js", module::node(&granted.tools)),
     ];
-    if granted.iter().filter_map(|tool| BuiltIn::named(&tool.name)).any(BuiltIn::works_on_files) {
+    if granted.works_on_files() {
         let from = std::env::current_exe()?;
         files.push(Operation::Bind {
             path: PROGRAM.into(),

@@ -9,6 +9,7 @@ use cofferdam_linux_sys::exec::Image;
 use cofferdam_policy::document::{self, Project, SandboxLimits};
 use cofferdam_policy::environment::{self, HostEnvironment, Origin, ProviderVariables, Trust, Wish};
 use cofferdam_policy::layers::{Layered, RunOptions};
+use cofferdam_policy::provider::Provider;
 use cofferdam_policy::registry::Registry;
 use cofferdam_policy::secret_paths::Bases;
 use cofferdam_sandbox::overlay::Layer;
@@ -93,6 +94,16 @@ impl Wished {
         })?;
         self.request.layer = Some(layer.directory().to_owned());
         Ok(layer)
+    }
+
+    /// Where the configuration lies.
+    pub fn beside(&self) -> &Path {
+        &self.places.config
+    }
+
+    /// The user's own providers.
+    pub fn providers(&self) -> Vec<Provider> {
+        self.layered.config.providers.clone()
     }
 
     pub fn plan(&self) -> Result<Plan, Failure> {
