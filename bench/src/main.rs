@@ -7,6 +7,7 @@ mod policy_match;
 mod redaction;
 mod sandbox;
 mod session;
+mod shim;
 mod start;
 
 use std::process::ExitCode;
@@ -22,6 +23,7 @@ const BENCHMARKS: &[Benchmark] = &[
     ("start", start::run),
     ("sandbox", sandbox::run),
     ("session", session::run),
+    ("shim", shim::run),
     ("policy_match", policy_match::run),
     ("redaction", redaction::run),
     ("audit", audit::run),

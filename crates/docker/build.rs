@@ -25,6 +25,12 @@ const PARTS: &[Part] = &[
         kind: "bin",
         uses: &["cofferdam_linux_sys", "cofferdam_shim"],
     },
+    Part {
+        name: "door",
+        root: "shim/programs/door.rs",
+        kind: "bin",
+        uses: &["cofferdam_linux_sys", "cofferdam_shim"],
+    },
 ];
 
 /// Small, without a loader, without anything that comes from outside.

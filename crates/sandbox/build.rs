@@ -19,6 +19,7 @@ struct Calls {
     allow: Vec<Allow>,
     refuse: Vec<Refuse>,
     except: Vec<Except>,
+    without_namespaces: Vec<Besides>,
 }
 
 #[derive(Deserialize)]
@@ -45,6 +46,17 @@ struct Except {
     when: Vec<When>,
 }
 
+/// What is refused besides where there are no namespaces: always, or with certain arguments.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Besides {
+    reason: String,
+    errno: String,
+    calls: String,
+    #[serde(default)]
+    when: Vec<When>,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct When {
@@ -63,9 +75,12 @@ fn main() {
     let text = fs::read_to_string("seccomp/calls.toml").expect("seccomp/calls.toml");
     let calls: Calls = toml::from_str(&text).expect("seccomp/calls.toml");
     let (architecture, number_of) = target();
-    let steps = emit::program(architecture, errno("ENOSYS"), &actions(&calls, number_of));
+    let actions = actions(&calls, number_of);
+    let program = |actions: &[(u32, Action)]| emit::program(architecture, errno("ENOSYS"), actions);
+    let narrower = narrowed(actions.clone(), &calls.without_namespaces, number_of);
+    let text = render("FILTER", &program(&actions)) + &render("WITHOUT_NAMESPACES", &program(&narrower));
     let path = format!("{}/filter.rs", env::var("OUT_DIR").expect("OUT_DIR"));
-    fs::write(path, render(&steps)).expect("the filter in OUT_DIR");
+    fs::write(path, text).expect("the filter in OUT_DIR");
 }
 
 /// The architecture's number for the kernel, and how its calls are named.
@@ -117,6 +132,30 @@ fn actions(calls: &Calls, number_of: fn(&str) -> Option<u32>) -> Vec<(u32, Actio
     actions.into_iter().collect()
 }
 
+/// The same calls with what is refused besides, which comes first.
+fn narrowed(
+    mut actions: Vec<(u32, Action)>,
+    besides: &[Besides],
+    number_of: fn(&str) -> Option<u32>,
+) -> Vec<(u32, Action)> {
+    for entry in besides {
+        assert!(!entry.reason.is_empty());
+        for number in entry.calls.split_whitespace().filter_map(number_of) {
+            let action = actions.iter_mut().find(|(call, _)| *call == number).map(|(_, action)| action);
+            let Some(action) = action else { panic!("one of {} is refused already", entry.calls) };
+            let first =
+                Exception { errno: errno(&entry.errno), when: entry.when.iter().map(condition).collect() };
+            *action = match std::mem::replace(action, Action::Allow) {
+                _ if first.when.is_empty() => Action::Refuse(first.errno),
+                Action::Allow => Action::Except(vec![first]),
+                Action::Except(others) => Action::Except([vec![first], others].concat()),
+                refused @ Action::Refuse(_) => refused,
+            };
+        }
+    }
+    actions
+}
+
 fn condition(when: &When) -> Condition {
     let masked = when.masked.unwrap_or(u32::MAX);
     let (mask, test) = match (&when.is, &when.is_not, when.has_any) {
@@ -144,8 +183,8 @@ fn errno(name: &str) -> u16 {
     u16::try_from(errno.into_raw()).expect("an error number")
 }
 
-fn render(steps: &[Step]) -> String {
-    let mut out = String::from("pub static FILTER: &[Instruction] = &[\n");
+fn render(name: &str, steps: &[Step]) -> String {
+    let mut out = format!("pub static {name}: &[Instruction] = &[\n");
     for (code, if_true, if_false, value) in steps {
         writeln!(
             out,

@@ -21,6 +21,15 @@ impl Failure {
         self
     }
 
+    pub fn sentence(&self) -> &str {
+        &self.sentence
+    }
+
+    /// All hints as one text, if there is one.
+    pub fn hints(&self) -> Option<String> {
+        (!self.hints.is_empty()).then(|| self.hints.join("; "))
+    }
+
     /// Writes the failure to standard error and gives the status to end with. A closed standard error is
     /// no reason to end differently, so that error is dropped.
     pub fn report(&self) -> Exit {

@@ -5,11 +5,13 @@
 
 mod args;
 mod commands;
+mod daemon;
 mod exit;
 mod failure;
 mod gatekeeper;
 mod output;
 mod places;
+mod proxy_parts;
 mod secret_sources;
 mod settings;
 mod terminal;

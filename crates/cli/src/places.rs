@@ -58,6 +58,11 @@ impl Places {
         self.state.join("overlays")
     }
 
+    /// The certificate authority.
+    pub fn authority(&self) -> PathBuf {
+        self.state.join("ca")
+    }
+
     pub fn audit(&self) -> PathBuf {
         self.state.join("audit")
     }

@@ -3,6 +3,7 @@
 use std::env;
 use std::path::PathBuf;
 
+use cofferdam_policy::document::Config;
 use cofferdam_policy::environment::{self, HostEnvironment, ProviderVariables, Request, Trust};
 use cofferdam_policy::mistake::{nearest, quoted};
 use cofferdam_policy::provider::Provider;
@@ -12,6 +13,7 @@ use cofferdam_secrets::{EnvironmentFallback, Loader};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::places::Places;
 use crate::settings::Settings;
 
 /// All providers, and what reads their secrets.
@@ -24,11 +26,16 @@ impl SecretSources {
     /// From the configuration and the environment of this process. No source is read.
     pub fn find() -> Result<Self, Failure> {
         let Settings { places, config } = Settings::load()?;
+        Ok(Self::with(&places, &config, HostVariables::of_this_process()))
+    }
+
+    /// From a configuration, and variables that need not be those of this process.
+    pub fn with(places: &Places, config: &Config, host: HostVariables) -> Self {
         let fallback = match config.egress.allow_env_fallback {
             true => EnvironmentFallback::Allow,
             false => EnvironmentFallback::Refuse,
         };
-        let registry = Registry::new(config.providers);
+        let registry = Registry::new(config.providers.clone());
         // The programs that people keep passwords with are somebody else's, and find their own files by HOME;
         // with what a helper of ours gets they would find nothing. No credential is among it.
         let command_environment = {
@@ -37,13 +44,13 @@ impl SecretSources {
             environment::build(&host, &request, &ProviderVariables::new(&registry)).environment
         };
         let loader = Loader {
-            host: HostVariables::of_this_process(),
+            host,
             command_environment,
-            base: places.config,
+            base: places.config.clone(),
             home: env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute()),
             fallback,
         };
-        Ok(Self { loader, registry })
+        Self { loader, registry }
     }
 
     /// The providers that have a secret: one is configured, or one of their variables is set.

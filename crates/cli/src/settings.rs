@@ -32,14 +32,26 @@ impl Settings {
     pub fn load() -> Result<Self, Failure> {
         let places = Places::find()?;
         let path = places.config_file();
-        let config = match read_own(&path)? {
-            None => Config::default(),
-            Some(text) => {
-                let shown = path.display().to_string();
-                Config::parse(&shown, &text).map_err(|mistakes| report(&path, &mistakes))?
-            }
-        };
+        let config = read_config(&places).map_err(|unusable| match unusable {
+            Unusable::Mistakes(mistakes) => report(&path, &mistakes),
+            Unusable::Unreadable(failure) => failure,
+        })?;
         Ok(Self { places, config })
+    }
+}
+
+/// Why there is no configuration to go by.
+pub enum Unusable {
+    Mistakes(Vec<Mistake>),
+    Unreadable(Failure),
+}
+
+/// Reads the configuration that is there.
+pub fn read_config(places: &Places) -> Result<Config, Unusable> {
+    let path = places.config_file();
+    match read_own(&path).map_err(Unusable::Unreadable)? {
+        None => Ok(Config::default()),
+        Some(text) => Config::parse(&path.display().to_string(), &text).map_err(Unusable::Mistakes),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is enforced is told, and what cannot be enforced starts nothing.
 
+use cofferdam_testkit::processes::{marker, wait_until, with_argument};
 use cofferdam_testkit::{Cofferdam, Home};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_cofferdam");
@@ -61,4 +62,99 @@ fn req_i04_where_namespaces_are_refused_nothing_starts_and_the_cause_is_named() 
     assert!(!home.path().join("project/made").exists());
     let doctor = without_namespaces(&home, &["doctor"]).expect_status(1);
     assert!(doctor.stdout().contains("user.max_user_namespaces=15000"), "{}", doctor.stdout());
+}
+
+#[test]
+fn req_i05_the_best_effort_runs_without_namespaces_and_names_what_is_missing() {
+    let home = Home::new();
+    home.write("project/notes", "here");
+    home.write(".ssh/id_ed25519", "a key");
+    let report = home.path().join("report.json");
+    let script =
+        "cat notes; echo more > made; mktemp >/dev/null && echo scratch; cat ../.ssh/id_ed25519; exit 7";
+    let words = ["run", "--isolation", "best-effort", "--report", &report.display().to_string()];
+    let args: Vec<&str> = words.into_iter().chain(["--", "sh", "-c", script]).collect();
+    let outcome = without_namespaces(&home, &args).expect_status(7);
+    assert_eq!(outcome.stdout(), "herescratch\n", "{}", outcome.stderr());
+    assert!(outcome.stderr().contains("id_ed25519: Permission denied"), "{}", outcome.stderr());
+    assert!(outcome.stderr().contains("not enforced: namespaces ("), "{}", outcome.stderr());
+    assert!(outcome.stderr().contains("not enforced: files ("), "{}", outcome.stderr());
+    assert!(home.path().join("project/made").exists());
+    let report: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(report).unwrap()).expect("a report");
+    let enforced = |name: &str| {
+        let layers = report["report"]["layers"].as_array().expect("layers");
+        layers.iter().find(|layer| layer["name"] == name).expect("the layer")["enforced"].clone()
+    };
+    for (layer, expected) in [("namespaces", false), ("files", false), ("landlock", true), ("seccomp", true)]
+    {
+        assert_eq!(enforced(layer), expected, "{layer} in {report}");
+    }
+}
+
+/// Every process that a command has left behind is gone with it, and nothing else is.
+#[test]
+fn req_i03_i05_without_namespaces_the_whole_tree_ends() {
+    let home = Home::new();
+    home.write("project/README", "");
+    let (inside, outside) = (marker(), marker());
+    let mut bystander = Cofferdam::new("/bin/sleep", &home).arg(&outside).spawn();
+    let script = format!("setsid sleep {inside} & (setsid sh -c 'trap \"\" TERM; sleep {inside}' &); exit 3");
+    let args = ["run", "--isolation", "best-effort", "--", "sh", "-c", &script];
+    without_namespaces(&home, &args).expect_status(3);
+    wait_until("the tree is gone", || with_argument(&inside).is_empty());
+    assert!(!with_argument(&outside).is_empty(), "another process of the person was ended");
+    bystander.kill().expect("it was running");
+    bystander.wait().expect("its end");
+}
+
+/// A layer cannot be laid over the workspace there, so nothing starts.
+#[test]
+fn req_i05_what_cannot_be_had_without_namespaces_is_refused() {
+    let home = Home::new();
+    home.write("project/README", "");
+    let args = ["run", "--isolation", "best-effort", "--overlay", "--", "touch", "made"];
+    let outcome = without_namespaces(&home, &args).expect_status(125);
+    assert!(outcome.stderr().contains("a layer for what is written"), "{}", outcome.stderr());
+    assert!(!home.path().join("project/made").exists());
+}
+
+#[test]
+fn req_i02_i05_a_session_without_namespaces_says_what_is_missing() {
+    let home = Home::new();
+    home.write("project/.env", "a secret");
+    let outcome =
+        without_namespaces(&home, &["session", "new", "--name", "bare", "--isolation", "best-effort"]);
+    let session = |args: &[&str]| {
+        Cofferdam::new(BINARY, &home)
+            .current_dir(&home.path().join("project"))
+            .arg("session")
+            .args(args)
+            .run()
+    };
+    let read = session(&["exec", "bare", "--", "cat", ".env"]);
+    session(&["kill", "bare"]);
+    assert!(outcome.stderr().contains("not enforced: namespaces ("), "{}", outcome.stderr());
+    assert!(read.status() == 1 && read.stderr().contains("Permission denied"), "{}", read.stderr());
+}
+
+/// An agent in a container that allows namespaces, with its key in its environment alone.
+fn in_container(home: &Home, command: &[&str]) -> cofferdam_testkit::Outcome {
+    Cofferdam::new("/usr/bin/unshare", home)
+        .current_dir(&home.path().join("project"))
+        .env("INNOCENT_NAME", "a-key-of-the-agent")
+        .args(["--user", "--map-root-user", "--mount", "--pid", "--fork", "--mount-proc", "--ipc", "--uts"])
+        .args(command)
+        .run()
+}
+
+#[test]
+fn req_i09_in_a_container_the_agents_environment_stays_closed() {
+    const LOOK: &str = "env; cat /proc/[0-9]*/environ; cat /proc/[0-9]*/cmdline; echo seen";
+    let home = Home::new();
+    home.write("project/README", "");
+    let open = in_container(&home, &["sh", "-c", &format!("sh -c '{LOOK}'; exit 7")]).expect_status(7);
+    assert!(open.stdout().contains("a-key-of-the-agent"), "without a sandbox it is there to be read");
+    let closed = in_container(&home, &[BINARY, "run", "--", "sh", "-c", LOOK]).expect_status(0);
+    assert!(closed.stdout().ends_with("seen\n") && !closed.stdout().contains("a-key-of-the-agent"));
 }

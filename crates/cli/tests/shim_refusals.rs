@@ -12,7 +12,7 @@ fn assert_refused(outcome: Outcome, words: &str) {
     let outcome = outcome.expect_status(126);
     let told = outcome.stderr();
     assert!(told.contains(words), "{told}");
-    assert!(told.contains("cofferdam-shim: ") && told.contains("\nhint: "), "{told}");
+    assert!(told.contains("cofferdam: ") && told.contains("\nhint: "), "{told}");
     assert_eq!(outcome.stdout(), "");
 }
 

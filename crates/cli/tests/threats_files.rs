@@ -1,6 +1,6 @@
 //! Reading files (section C of the threat model), tried from inside.
 
-use cofferdam_testkit::{Attack, Who, assert_closed};
+use cofferdam_testkit::{Attack, Who, assert_closed, assert_closed_without_namespaces};
 
 const COFFERDAM: &str = env!("CARGO_BIN_EXE_cofferdam");
 
@@ -103,4 +103,14 @@ fn req_i11_the_machine_is_out_of_sight_for_a_child_of_root() {
 #[test]
 fn req_i11_the_machine_is_out_of_sight_for_a_child_of_an_ordinary_user() {
     assert_closed(COFFERDAM, Who::Ordinary, MACHINE);
+}
+
+/// That a path exists cannot be kept back without a tree of one's own, and the report says so.
+#[test]
+fn req_i05_i09_without_namespaces_secret_files_stay_closed() {
+    for table in [HOME, WORKSPACE, MACHINE] {
+        let opened: Vec<Attack> =
+            table.iter().filter(|attack| attack.probe != "path-exists").copied().collect();
+        assert_closed_without_namespaces(COFFERDAM, &opened);
+    }
 }

@@ -1,13 +1,13 @@
 //! Descriptors and local services (section B of the threat model), tried from inside.
 
-use cofferdam_testkit::{Attack, Who, assert_closed};
+use cofferdam_testkit::{Attack, Who, assert_closed, assert_closed_without_namespaces};
 
 const COFFERDAM: &str = env!("CARGO_BIN_EXE_cofferdam");
 
 const ATTACKS: &[Attack] = &[
     Attack::new(21, "inherited-descriptors", &[]),
     Attack::new(22, "inherited-directories", &[]),
-    Attack::new(23, "reopen-stdin", &[]),
+    Attack::new(23, "reopen-stdin", &[]).fine_on_terminal("a terminal is read and written"),
     Attack::new(24, "abstract-socket", &["{name}"]),
     Attack::new(25, "unix-socket", &["{home}/agent.sock"]),
     // In the workspace, which is shown: what listens there is a process of the host.
@@ -27,11 +27,16 @@ const ATTACKS: &[Attack] = &[
 ];
 
 #[test]
-fn req_i01_no_descriptor_and_no_local_service_reaches_a_child_of_root() {
+fn req_i01_i02_no_descriptor_and_no_local_service_reaches_a_child_of_root() {
     assert_closed(COFFERDAM, Who::Root, ATTACKS);
 }
 
 #[test]
-fn req_i01_no_descriptor_and_no_local_service_reaches_a_child_of_an_ordinary_user() {
+fn req_i01_i02_no_descriptor_and_no_local_service_reaches_a_child_of_an_ordinary_user() {
     assert_closed(COFFERDAM, Who::Ordinary, ATTACKS);
+}
+
+#[test]
+fn req_i05_i09_without_namespaces_nothing_of_the_host_can_be_talked_to() {
+    assert_closed_without_namespaces(COFFERDAM, ATTACKS);
 }

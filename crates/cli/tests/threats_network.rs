@@ -1,6 +1,6 @@
 //! The network (section G of the threat model) where there is none, tried from inside.
 
-use cofferdam_testkit::{Attack, Who, assert_closed};
+use cofferdam_testkit::{Attack, Who, assert_closed, assert_closed_without_namespaces};
 
 const COFFERDAM: &str = env!("CARGO_BIN_EXE_cofferdam");
 
@@ -31,4 +31,9 @@ fn req_i10_no_network_reaches_a_child_of_root() {
 #[test]
 fn req_i10_no_network_reaches_a_child_of_an_ordinary_user() {
     assert_closed(COFFERDAM, Who::Ordinary, ATTACKS);
+}
+
+#[test]
+fn req_i05_i09_without_namespaces_nothing_is_reached_over_the_network() {
+    assert_closed_without_namespaces(COFFERDAM, ATTACKS);
 }

@@ -1,6 +1,6 @@
 //! Namespaces and privilege (section E of the threat model), tried from inside.
 
-use cofferdam_testkit::{Attack, Who, assert_closed};
+use cofferdam_testkit::{Attack, Who, assert_closed, assert_closed_without_namespaces};
 
 const COFFERDAM: &str = env!("CARGO_BIN_EXE_cofferdam");
 
@@ -24,4 +24,9 @@ fn req_i11_no_privilege_can_be_raised_by_a_child_of_root() {
 #[test]
 fn req_i11_no_privilege_can_be_raised_by_a_child_of_an_ordinary_user() {
     assert_closed(COFFERDAM, Who::Ordinary, ATTACKS);
+}
+
+#[test]
+fn req_i05_i09_without_namespaces_no_privilege_is_gained() {
+    assert_closed_without_namespaces(COFFERDAM, ATTACKS);
 }

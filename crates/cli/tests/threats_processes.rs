@@ -1,6 +1,6 @@
 //! Secrets of the parent and of other processes (section A of the threat model), tried from inside.
 
-use cofferdam_testkit::{Attack, Who, assert_closed};
+use cofferdam_testkit::{Attack, Who, assert_closed, assert_closed_without_namespaces};
 
 const COFFERDAM: &str = env!("CARGO_BIN_EXE_cofferdam");
 
@@ -27,11 +27,16 @@ const ATTACKS: &[Attack] = &[
 ];
 
 #[test]
-fn req_i01_nothing_of_another_process_reaches_a_child_of_root() {
+fn req_i01_i02_nothing_of_another_process_reaches_a_child_of_root() {
     assert_closed(COFFERDAM, Who::Root, ATTACKS);
 }
 
 #[test]
-fn req_i01_nothing_of_another_process_reaches_a_child_of_an_ordinary_user() {
+fn req_i01_i02_nothing_of_another_process_reaches_a_child_of_an_ordinary_user() {
     assert_closed(COFFERDAM, Who::Ordinary, ATTACKS);
+}
+
+#[test]
+fn req_i05_i09_without_namespaces_nothing_of_another_process_is_reached() {
+    assert_closed_without_namespaces(COFFERDAM, ATTACKS);
 }

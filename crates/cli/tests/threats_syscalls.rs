@@ -1,6 +1,6 @@
 //! System calls and kernel surface (section F of the threat model), tried from inside.
 
-use cofferdam_testkit::{Attack, Who, assert_closed};
+use cofferdam_testkit::{Attack, Who, assert_closed, assert_closed_without_namespaces};
 
 const COFFERDAM: &str = env!("CARGO_BIN_EXE_cofferdam");
 
@@ -26,4 +26,9 @@ fn req_i11_most_of_the_kernel_does_not_exist_for_a_child_of_root() {
 #[test]
 fn req_i11_most_of_the_kernel_does_not_exist_for_a_child_of_an_ordinary_user() {
     assert_closed(COFFERDAM, Who::Ordinary, ATTACKS);
+}
+
+#[test]
+fn req_i05_i09_without_namespaces_the_kernel_is_as_small() {
+    assert_closed_without_namespaces(COFFERDAM, ATTACKS);
 }

@@ -109,6 +109,12 @@ impl Authority {
         &self.certificate
     }
 
+    /// SHA-256 of the certificate, which is public, in hexadecimal digits.
+    pub fn fingerprint(&self) -> String {
+        use sha2::Digest;
+        sha2::Sha256::digest(&self.certificate).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
     pub fn expires(&self) -> SystemTime {
         self.expires
     }

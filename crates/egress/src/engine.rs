@@ -6,6 +6,7 @@ use cofferdam_audit::event::EgressReason;
 use cofferdam_audit::{Event, Recorder};
 
 use crate::client::Client;
+use crate::counts::Counts;
 use crate::credentials::Credentials;
 use crate::leaf::Leaves;
 use crate::mint::Mints;
@@ -23,6 +24,7 @@ pub(crate) struct Engine {
     pub names: Names,
     pub pool: Arc<Pool>,
     pub recorder: Arc<Recorder>,
+    pub counts: Counts,
 }
 
 impl Engine {
@@ -30,8 +32,10 @@ impl Engine {
     pub fn record(&self, client: &Client, event: impl Into<Event>) -> Result<(), EgressReason> {
         let event = event.into();
         if self.recorder.record(client.session.as_ref(), &event).is_err() {
+            self.counts.count_unrecorded();
             return Err(EgressReason::RecordUnavailable);
         }
+        self.counts.count(&event);
         if let Some(watcher) = &client.watcher {
             watcher.saw(&event);
         }

@@ -13,6 +13,7 @@ use rustls::pki_types::CertificateDer;
 
 use crate::ca::Authority;
 use crate::client::Client;
+use crate::counts::Counts;
 use crate::credentials::Credentials;
 use crate::dial::Dialler;
 use crate::engine::Engine;
@@ -77,8 +78,14 @@ impl Proxy {
             names: Names::new(),
             pool: Arc::new(Pool::new(dialler)),
             recorder: parts.recorder,
+            counts: Counts::default(),
         };
         Ok(Self { engine: Arc::new(engine) })
+    }
+
+    /// What this proxy has decided so far.
+    pub fn counts(&self) -> &Counts {
+        &self.engine.counts
     }
 
     /// The tokens that this proxy accepts.

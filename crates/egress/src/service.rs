@@ -23,7 +23,7 @@ use crate::dns::{GivenAddresses, Resolver};
 use crate::policy::{LivePolicy, Policy};
 use crate::proxy::Proxy;
 use crate::stand_in::{StandInError, StandInFile};
-use crate::tokens::{Life, Token};
+use crate::tokens::{KeptToken, Life, Token};
 
 /// What all clients begin with.
 #[derive(Debug, Clone)]
@@ -117,7 +117,7 @@ struct Inner {
 struct Served {
     client: Client,
     given: Arc<GivenAddresses>,
-    providers: Vec<String>,
+    providers: Wanted,
     project: Option<Project>,
     allow: Vec<AllowRule>,
     tasks: Vec<AbortHandle>,
@@ -134,6 +134,44 @@ impl Service {
 
     /// Takes a client in and makes its tokens.
     pub fn open(&self, opening: Opening) -> Result<Opened, OpenError> {
+        let (id, used) = self.admit(opening)?;
+        match self.stand_ins(id, &used) {
+            Ok((tokens, files)) => Ok(Opened { id, providers: names(&used), tokens, files }),
+            Err(error) => {
+                self.close(id);
+                Err(OpenError::StandIn(error))
+            }
+        }
+    }
+
+    /// Takes a client in that was here before, with the tokens that it has. Providers that are gone by now are left
+    /// out, and their tokens are worth nothing any more.
+    pub fn restore(&self, mut opening: Opening, tokens: &[KeptToken]) -> Result<ClientId, OpenError> {
+        if let Wanted::Named(names) = &mut opening.providers {
+            let inner = self.inner();
+            names.retain(|name| inner.base.providers.iter().any(|covered| covered.provider.name == *name));
+        }
+        let (id, _) = self.admit(opening)?;
+        self.replace_tokens(id, tokens);
+        Ok(id)
+    }
+
+    /// Lets a client use these tokens and no others.
+    pub fn replace_tokens(&self, id: ClientId, tokens: &[KeptToken]) {
+        let inner = self.inner();
+        let known = tokens.iter().flat_map(|kept| {
+            let of_it = |covered: &&Covered| kept.providers.iter().any(|name| covered.provider.name == *name);
+            inner.base.providers.iter().filter(of_it).map(|covered| (&covered.provider, kept.digest))
+        });
+        self.proxy.tokens().replace(id, &known.collect::<Vec<_>>());
+    }
+
+    /// The tokens of a client, as far as they can be known again.
+    pub fn kept_tokens(&self, id: ClientId) -> Vec<KeptToken> {
+        self.proxy.tokens().kept(id)
+    }
+
+    fn admit(&self, opening: Opening) -> Result<(ClientId, Vec<Covered>), OpenError> {
         let Opening { session, providers, project, allow, watcher } = opening;
         let mut inner = self.inner();
         let used = used(&inner.base, &providers)?;
@@ -146,14 +184,8 @@ impl Service {
             ..Client::new(Arc::new(LivePolicy::new(policy)))
         };
         let id = client.id;
-        let (tokens, files) = self.stand_ins(id, &used).map_err(|error| {
-            self.proxy.tokens().forget(id);
-            OpenError::StandIn(error)
-        })?;
-        let providers: Vec<_> = used.iter().map(|covered| covered.provider.name.to_string()).collect();
-        let opened = Opened { id, providers: providers.clone(), tokens, files };
         inner.clients.insert(id, Served { client, given, providers, project, allow, tasks: Vec::new() });
-        Ok(opened)
+        Ok((id, used))
     }
 
     /// What stands for the credentials inside, in the variables in which its clients look for them here. A credential
@@ -223,22 +255,26 @@ impl Service {
         served.into_iter().flat_map(|served| served.tasks).for_each(|task| task.abort());
     }
 
+    /// The providers that clients can use.
+    pub fn providers(&self) -> Vec<String> {
+        names(&self.inner().base.providers)
+    }
+
     /// How many clients there are.
     pub fn clients(&self) -> usize {
         self.inner().clients.len()
     }
 
-    /// Puts another configuration under every client. A client keeps the providers that it was opened with, as far
-    /// as they are still there.
+    /// Puts another configuration under every client. A client that named its providers keeps them, as far as they
+    /// are still there.
     pub fn reload(&self, base: Base) {
         let mut inner = self.inner();
         for served in inner.clients.values() {
-            let used: Vec<_> = base
-                .providers
-                .iter()
-                .filter(|covered| served.providers.iter().any(|name| *name == covered.provider.name))
-                .cloned()
-                .collect();
+            let is_used = |covered: &&Covered| match &served.providers {
+                Wanted::All => true,
+                Wanted::Named(names) => names.iter().any(|name| *name == covered.provider.name),
+            };
+            let used: Vec<_> = base.providers.iter().filter(is_used).cloned().collect();
             let policy = compile(&base, &used, (served.project.as_ref(), &served.allow));
             served.client.policy.replace(policy);
         }
@@ -248,6 +284,10 @@ impl Service {
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn names(used: &[Covered]) -> Vec<String> {
+    used.iter().map(|covered| covered.provider.name.to_string()).collect()
 }
 
 fn used(base: &Base, wanted: &Wanted) -> Result<Vec<Covered>, OpenError> {

@@ -26,6 +26,11 @@ const ISSUED_LIFE: Duration = Duration::from_secs(3600);
 pub struct Token(pub(crate) Zeroizing<String>);
 
 impl Token {
+    /// A text in the form of this provider's, from the kernel's randomness.
+    pub fn random(provider: &Provider) -> Result<Self, NoRandomness> {
+        random(&provider.token).map(Self)
+    }
+
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -37,6 +42,21 @@ pub enum Life {
     /// As long as its sandbox.
     Sandbox,
     Until(Instant),
+}
+
+/// What is left of a token once it was handed out: enough to know it again, and not enough to use it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptToken {
+    /// Whose credentials it stands for.
+    pub providers: Vec<String>,
+    /// SHA-256 of its text.
+    pub digest: [u8; 32],
+}
+
+impl KeptToken {
+    pub fn of(provider: &str, token: &Token) -> Self {
+        Self { providers: vec![provider.to_owned()], digest: digest(token.expose().as_bytes()) }
+    }
 }
 
 /// The kernel gave no randomness.
@@ -69,6 +89,24 @@ impl Default for Table {
     }
 }
 
+impl Table {
+    fn accept(&mut self, client: ClientId, provider: &Provider, (digest, life): ([u8; 32], Life)) {
+        if !self.forms.contains(&provider.token) {
+            self.forms.push(provider.token.clone());
+            self.shapes = TokenShapes::new(&self.forms);
+        }
+        let name: Box<str> = (*provider.name).into();
+        match self.entries.get_mut(&digest).filter(|entry| entry.client == client) {
+            // One variable may hold the credential of several.
+            Some(entry) if !entry.revoked => entry.providers.push(name),
+            Some(entry) => *entry = Entry { client, providers: vec![name], life, revoked: false },
+            None => {
+                self.entries.insert(digest, Entry { client, providers: vec![name], life, revoked: false });
+            }
+        }
+    }
+}
+
 struct Entry {
     client: ClientId,
     /// One variable may hold the credential of several.
@@ -92,15 +130,33 @@ pub(crate) enum Worth {
 impl Tokens {
     /// Makes a token for one client and one provider.
     pub fn mint(&self, client: ClientId, provider: &Provider, life: Life) -> Result<Token, NoRandomness> {
-        let token = random(&provider.token)?;
-        let entry = Entry { client, providers: vec![(*provider.name).into()], life, revoked: false };
+        let token = Token::random(provider)?;
+        self.write().accept(client, provider, (digest(token.expose().as_bytes()), life));
+        Ok(token)
+    }
+
+    /// Accepts these tokens of a client, which were made before or by another process, and no others of its own.
+    /// One that is not among them any more stays known as revoked.
+    pub fn replace(&self, client: ClientId, tokens: &[(&Provider, [u8; 32])]) {
         let mut table = self.write();
-        if !table.forms.contains(&provider.token) {
-            table.forms.push(provider.token.clone());
-            table.shapes = TokenShapes::new(&table.forms);
+        for entry in table.entries.values_mut().filter(|entry| entry.client == client) {
+            entry.revoked = true;
         }
-        table.entries.insert(digest(token.as_bytes()), entry);
-        Ok(Token(token))
+        for (provider, digest) in tokens {
+            table.accept(client, provider, (*digest, Life::Sandbox));
+        }
+    }
+
+    /// All tokens of a client, as far as they can be known again.
+    pub fn kept(&self, client: ClientId) -> Vec<KeptToken> {
+        let table = self.read();
+        let good = |entry: &Entry| entry.client == client && !entry.revoked && entry.life == Life::Sandbox;
+        let own = table.entries.iter().filter(|(_, entry)| good(entry));
+        own.map(|(digest, entry)| {
+            let providers = entry.providers.iter().map(ToString::to_string).collect();
+            KeptToken { providers, digest: *digest }
+        })
+        .collect()
     }
 
     /// Lets a token stand for the credential of another provider as well: of one whose clients look for it in the same
@@ -110,6 +166,12 @@ impl Tokens {
         if let Some(entry) = table.entries.get_mut(&digest(token.0.as_bytes())) {
             entry.providers.push((*provider.name).into());
         }
+    }
+
+    /// Lets the other halves of tokens be those that another process derived from this. To be called before any is.
+    pub fn pair_by(&self, key: Zeroizing<[u8; 32]>) {
+        // One that was derived by another key would not fit any more.
+        let _ = self.pairing.set(key);
     }
 
     /// The secret half of a token that has two, as an AWS key does.
@@ -274,5 +336,21 @@ mod tests {
         assert_eq!(tokens.places_in(&around), std::slice::from_ref(&place));
         tokens.forget(client);
         assert_eq!(worth(client, &provider.name, now), Worth::Unknown);
+    }
+
+    #[test]
+    fn req_e11_tokens_that_were_made_before_are_known_again_and_replaced_ones_are_revoked() {
+        let (tokens, client) = (Tokens::default(), ClientId::new());
+        let provider = &built_in()[0];
+        let [old, new] = [(); 2].map(|()| Token::random(provider).unwrap());
+        let kept = |token: &Token| KeptToken::of(&provider.name, token);
+        let worth =
+            |token: &Token| tokens.worth(token.expose().as_bytes(), client, &provider.name, Instant::now());
+        tokens.replace(client, &[(provider, kept(&old).digest)]);
+        assert_eq!([worth(&old), worth(&new)], [Worth::Good, Worth::Unknown]);
+        assert_eq!(tokens.kept(client), [kept(&old)]);
+        tokens.replace(client, &[(provider, kept(&new).digest)]);
+        assert_eq!([worth(&old), worth(&new)], [Worth::Revoked, Worth::Good]);
+        assert_eq!(tokens.kept(client), [kept(&new)]);
     }
 }

@@ -66,6 +66,29 @@ pub fn start_detached(work: impl FnOnce()) -> io::Result<()> {
     }
 }
 
+/// Starts a process that dies with this one, however that ends, and lets it do `work`, which is to end in a program;
+/// if it comes back, the process ends. The parent gets its number and a descriptor of it.
+pub fn start_bound(work: impl FnOnce()) -> io::Result<(i32, OwnedFd)> {
+    let parent = rustix::process::getpid();
+    match fork()? {
+        Forked::Child => {
+            let bound = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+            // The parent may have died before the line above; then nobody would send the signal.
+            if bound.is_ok() && rustix::process::getppid() == Some(parent) {
+                work();
+            }
+            std::process::exit(127)
+        }
+        Forked::Parent { child } => {
+            let pid = rustix::process::Pid::from_raw(child);
+            let pid = pid.ok_or_else(|| io::Error::other("a process without a number"))?;
+            // Nobody has waited for it yet, so its number is still its own.
+            let process = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?;
+            Ok((child, process))
+        }
+    }
+}
+
 /// Room for the steps between the start of a process and its program.
 const STACK: usize = 256 << 10;
 
@@ -99,6 +122,21 @@ pub fn start_sharing(start: &mut dyn FnMut()) -> io::Result<i32> {
 pub enum Cloned {
     Parent { child: OwnedFd, pid: i32 },
     Child,
+}
+
+/// Starts a copy of this process in the namespaces it is in, by the oldest call there is: whoever refuses namespaces
+/// often refuses clone3 as well.
+pub fn copy() -> io::Result<Cloned> {
+    match fork()? {
+        Forked::Child => Ok(Cloned::Child),
+        Forked::Parent { child: pid } => {
+            let number =
+                rustix::process::Pid::from_raw(pid).ok_or_else(|| io::Error::other("no such number"))?;
+            // It has not been waited for, so the number is still its own.
+            let child = rustix::process::pidfd_open(number, rustix::process::PidfdFlags::empty())?;
+            Ok(Cloned::Parent { child, pid })
+        }
+    }
 }
 
 /// Starts a copy of this process in new namespaces; the parent gets a descriptor of the child, which no

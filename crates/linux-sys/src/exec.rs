@@ -64,6 +64,16 @@ impl Image {
         Ok(Self { arguments, variables })
     }
 
+    /// Puts a place of the sandbox's own into a variable, whatever was in it.
+    pub fn point(&mut self, name: &str, place: &std::path::Path) -> io::Result<()> {
+        let variable = CString::new([name.as_bytes(), b"=", place.as_os_str().as_bytes()].concat())?;
+        self.variables.retain(|variable| {
+            !variable.as_bytes().strip_prefix(name.as_bytes()).is_some_and(|rest| rest.starts_with(b"="))
+        });
+        self.variables.push(variable);
+        Ok(())
+    }
+
     /// The environment, each variable as `NAME=VALUE`.
     pub fn variables(&self) -> impl Iterator<Item = &CStr> {
         self.variables.iter().map(CString::as_c_str)

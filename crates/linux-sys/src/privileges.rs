@@ -26,6 +26,19 @@ pub fn drop_all_capabilities() -> io::Result<()> {
         | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE
         | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE_LOCKED;
     rustix::thread::set_capabilities_secure_bits(locked)?;
+    empty_own_sets()
+}
+
+/// Drops every capability that this process has, where it may not have the one that is needed to lock them away. With
+/// `no_new_privs` none comes back.
+pub fn drop_own_capabilities() -> io::Result<()> {
+    match drop_all_capabilities() {
+        Err(error) if error.raw_os_error() == Some(libc::EPERM) => empty_own_sets(),
+        other => other,
+    }
+}
+
+fn empty_own_sets() -> io::Result<()> {
     rustix::thread::clear_ambient_capability_set()?;
     let none = CapabilitySets {
         effective: CapabilitySet::empty(),

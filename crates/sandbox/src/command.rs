@@ -15,6 +15,7 @@ use rustix::termios::Winsize;
 
 use crate::channel;
 use crate::messages::{NotStarted, Window};
+use crate::pid_one::Walls;
 use crate::plan::Limits;
 use crate::stages::Confined;
 use crate::trees::Mark;
@@ -38,18 +39,21 @@ pub struct Started {
 }
 
 /// Starts the command and waits until it runs or has failed to.
-pub fn start(confined: &Confined, mut command: Command) -> Result<Started, NotStarted> {
+pub fn start(walls: &Walls, mut command: Command) -> Result<Started, NotStarted> {
     let other = |error: io::Error| NotStarted::Other(error.raw_os_error().unwrap_or(0));
     if command.descriptors.is_empty() {
         return Err(NotStarted::Other(0));
     }
     let image =
         channel::read_memory_file(command.descriptors.remove(0)).and_then(|bytes| Image::from_bytes(&bytes));
-    let image = image.map_err(other)?;
+    let mut image = image.map_err(other)?;
+    if let Walls::Alone(alone) = walls {
+        image.point("TMPDIR", alone.scratch.path()).map_err(other)?;
+    }
     let terminal = command.terminal.map(open_terminal).transpose().map_err(other)?;
     let mut why = None;
     let pid = clone::start_sharing(&mut || {
-        why = Some(become_program(confined, &command, &image, terminal.as_ref()));
+        why = Some(prepare_program(walls, &command, &image, terminal.as_ref()));
     });
     let pid = pid.map_err(other)?;
     match why {
@@ -75,14 +79,25 @@ fn open_terminal(window: Window) -> io::Result<Terminal> {
 }
 
 /// The last steps, in the process that will be the program. Returns only if one of them failed.
-fn become_program(_: &Confined, command: &Command, image: &Image, terminal: Option<&Terminal>) -> NotStarted {
+fn prepare_program(
+    walls: &Walls,
+    command: &Command,
+    image: &Image,
+    terminal: Option<&Terminal>,
+) -> NotStarted {
     if let Err(error) = prepare(command, terminal) {
         return NotStarted::Other(error.raw_os_error().unwrap_or(0));
     }
     if let Err(error) = rustix::process::chdir(&command.directory) {
         return NotStarted::Directory(error.raw_os_error());
     }
-    run(image)
+    match walls {
+        Walls::Namespaces(confined) => run(confined, image),
+        Walls::Alone(alone) => match alone.confine() {
+            Ok((confined, _)) => run(&confined, image),
+            Err(problem) => NotStarted::Other(problem.errno.unwrap_or(0)),
+        },
+    }
 }
 
 fn prepare(command: &Command, terminal: Option<&Terminal>) -> io::Result<()> {
@@ -136,7 +151,7 @@ fn lower(resource: Resource, value: Option<u64>, slack: u64) -> io::Result<()> {
 }
 
 /// Looks the program up as a shell would, in the sandbox's own tree, and becomes it.
-fn run(image: &Image) -> NotStarted {
+fn run(_: &Confined, image: &Image) -> NotStarted {
     let Some(program) = image.program() else { return NotStarted::NotFound };
     if program.to_bytes().contains(&b'/') {
         return reason(&exec::exec(program, image));

@@ -1,6 +1,8 @@
 //! The second wall around files: even if a mount were wrong, only what is named here can be written to.
 
 use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 
 use landlock::{
     ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, RestrictionStatus, Ruleset, RulesetAttr,
@@ -21,20 +23,57 @@ pub enum Enforcement {
     None,
 }
 
-/// Restricts this process, and whatever it starts, for good.
+/// What may be done below a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Right {
+    /// Its names can be read, and nothing else.
+    List,
+    Read,
+    Write,
+    /// As to write, and a device can be asked for more than bytes.
+    Device,
+}
+
+/// Restricts this process, and whatever it starts, for good: all can be read, and below these paths written.
 pub fn restrict(writable: &[Text]) -> io::Result<Enforcement> {
-    let mut rules = vec![PathBeneath::new(open(&"/".into())?, AccessFs::from_read(INTERFACE))];
+    let mut rules = vec![rule(Path::new("/"), Right::Read)?];
     for path in writable {
-        let descriptor = open(path)?;
-        let mut access = AccessFs::from_all(INTERFACE);
-        if !path.as_path().starts_with("/dev") {
-            access &= !AccessFs::IoctlDev;
-        }
-        if FileType::from_raw_mode(rustix::fs::fstat(&descriptor)?.st_mode) != FileType::Directory {
-            access &= AccessFs::from_file(INTERFACE);
-        }
-        rules.push(PathBeneath::new(descriptor, access));
+        let right = if path.as_path().starts_with("/dev") { Right::Device } else { Right::Write };
+        rules.push(rule(path.as_path(), right)?);
     }
+    enforce(rules)
+}
+
+/// The same for a process that sees the whole host: nothing but this can be opened. What is gone by now, or cannot be
+/// reached, needs no right.
+pub fn restrict_to(grants: &[(PathBuf, Right)]) -> io::Result<Enforcement> {
+    let gone = |error: &io::Error| {
+        matches!(
+            error.kind(),
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied
+        )
+    };
+    let rules = grants.iter().map(|(path, right)| rule(path, *right));
+    enforce(rules.filter(|rule| !rule.as_ref().is_err_and(gone)).collect::<io::Result<_>>()?)
+}
+
+type Rule = PathBeneath<OwnedFd>;
+
+fn rule(path: &Path, right: Right) -> io::Result<Rule> {
+    let descriptor = open(path)?;
+    let mut access = match right {
+        Right::List => AccessFs::ReadDir.into(),
+        Right::Read => AccessFs::from_read(INTERFACE),
+        Right::Write => AccessFs::from_all(INTERFACE) & !AccessFs::IoctlDev,
+        Right::Device => AccessFs::from_all(INTERFACE),
+    };
+    if FileType::from_raw_mode(rustix::fs::fstat(&descriptor)?.st_mode) != FileType::Directory {
+        access &= AccessFs::from_file(INTERFACE);
+    }
+    Ok(PathBeneath::new(descriptor, access))
+}
+
+fn enforce(rules: Vec<Rule>) -> io::Result<Enforcement> {
     let status = apply(rules).map_err(|error| io::Error::other(error.to_string()))?;
     Ok(match status.ruleset {
         RulesetStatus::FullyEnforced if status.no_new_privs => Enforcement::Full,
@@ -43,7 +82,7 @@ pub fn restrict(writable: &[Text]) -> io::Result<Enforcement> {
     })
 }
 
-fn apply(rules: Vec<PathBeneath<std::os::fd::OwnedFd>>) -> Result<RestrictionStatus, RulesetError> {
+fn apply(rules: Vec<Rule>) -> Result<RestrictionStatus, RulesetError> {
     // What an older kernel lacks is left out here, and shows in the status, which decides.
     let ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
@@ -53,6 +92,6 @@ fn apply(rules: Vec<PathBeneath<std::os::fd::OwnedFd>>) -> Result<RestrictionSta
     ruleset.add_rules(rules.into_iter().map(Ok::<_, RulesetError>))?.restrict_self()
 }
 
-fn open(path: &Text) -> io::Result<std::os::fd::OwnedFd> {
-    Ok(rustix::fs::openat(CWD, path.as_path(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?)
+fn open(path: &Path) -> io::Result<OwnedFd> {
+    Ok(rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?)
 }

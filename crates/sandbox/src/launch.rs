@@ -13,7 +13,7 @@ use crate::control_group::ControlGroup;
 pub use crate::control_group::Exceeded;
 use crate::messages::{Ended, FromSandbox, Last, NotStarted, Problem, ToSandbox, Window};
 use crate::pid_one;
-use crate::plan::{Identity, Limits, Plan};
+use crate::plan::{Identity, Isolation, Limits, Plan};
 use crate::report::Report;
 use crate::text::Text;
 
@@ -24,6 +24,8 @@ pub struct Prepared {
     channel: Channel,
     process: OwnedFd,
     pid: i32,
+    /// Why there are no namespaces, if there are none.
+    refused: Option<Problem>,
 }
 
 /// A sandbox that is ready for commands.
@@ -61,8 +63,32 @@ pub struct Start<'a> {
 }
 
 /// Makes the namespaces. This process must have one thread. What the plan does not want of them (a network of its
-/// own) is left unused: this comes before anybody knows what the plan will be.
+/// own) is left unused: this comes before anybody knows what the plan will be. Where they are refused, there is a process
+/// without them, which builds only what a plan for the best effort asks for.
 pub fn prepare() -> io::Result<Prepared> {
+    make_namespaces().or_else(|error| {
+        let step = NAMESPACES.to_owned();
+        without_namespaces(Problem { step, error: error.to_string(), errno: error.raw_os_error() })
+    })
+}
+
+/// The step at which a machine refuses namespaces.
+pub const NAMESPACES: &str = "namespaces";
+
+fn without_namespaces(why: Problem) -> io::Result<Prepared> {
+    let (ours, theirs) = Channel::pair()?;
+    match clone::copy()? {
+        Cloned::Child => {
+            drop(ours);
+            pid_one::run_without_namespaces(&theirs, &why.to_string())
+        }
+        Cloned::Parent { child, pid } => {
+            Ok(Prepared { channel: ours, process: child, pid, refused: Some(why) })
+        }
+    }
+}
+
+fn make_namespaces() -> io::Result<Prepared> {
     // The network namespace is not among them: the first process makes it while this one makes the plan.
     let namespaces = Namespaces::USER
         .and(Namespaces::PID)
@@ -72,8 +98,12 @@ pub fn prepare() -> io::Result<Prepared> {
         .and(Namespaces::CGROUP);
     let identity = Identity::own();
     // Only root can let go of its groups; anyone else keeps them inside, where a file may still be open to one.
+    // The root of a container may be such another.
     if rustix::process::geteuid().is_root() {
-        rustix::thread::set_thread_groups(&[])?;
+        match rustix::thread::set_thread_groups(&[]) {
+            Ok(()) | Err(rustix::io::Errno::PERM) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
     let (ours, theirs) = Channel::pair()?;
     match clone::clone(namespaces)? {
@@ -82,33 +112,60 @@ pub fn prepare() -> io::Result<Prepared> {
             drop(ours);
             pid_one::run(&theirs, identity)
         }
-        Cloned::Parent { child, pid } => Ok(Prepared { channel: ours, process: child, pid }),
+        Cloned::Parent { child, pid } => Ok(Prepared { channel: ours, process: child, pid, refused: None }),
     }
 }
 
 impl Prepared {
     /// Builds the sandbox; nothing has been started in it yet.
     pub fn build(self, plan: &Plan) -> Result<(Sandbox, Report), Problem> {
-        let sandbox = self.send(plan)?;
-        let report = sandbox.built(plan)?;
-        Ok((sandbox, report))
-    }
-
-    fn send(self, plan: &Plan) -> Result<Sandbox, Problem> {
-        // Before anything can be started, so that nothing is outside of it.
-        let group = ControlGroup::make(&plan.limits).filter(|group| group.add(self.pid).is_ok());
-        self.channel.send(&ToSandbox::Build(plan.clone()), &[]).map_err(|error| lost(&error))?;
-        Ok(Sandbox { channel: self.channel, process: self.process, group })
+        self.build_with(plan, |_| Ok(()))
     }
 
     /// Builds the sandbox for one command, which is sent right behind the plan, so that nobody waits for an answer
     /// in between. If the sandbox cannot be built, the command is never read.
     pub fn build_for(self, plan: &Plan, id: u64, start: &Start<'_>) -> Result<(Sandbox, Report), Problem> {
-        let sandbox = self.send(plan)?;
+        self.build_with(plan, |sandbox| sandbox.start(id, start))
+    }
+
+    fn build_with(
+        self,
+        plan: &Plan,
+        begin: impl Fn(&Sandbox) -> io::Result<()>,
+    ) -> Result<(Sandbox, Report), Problem> {
+        let had_namespaces = self.refused.is_none();
+        match self.try_build(plan, &begin) {
+            // A security module lets the namespaces be made and takes the rights in them away.
+            Err(problem)
+                if had_namespaces && problem.is_refusal() && plan.isolation == Isolation::BestEffort =>
+            {
+                let (step, errno) = (problem.step.clone(), problem.errno);
+                let again = without_namespaces(problem);
+                again
+                    .map_err(|error| Problem { step, error: error.to_string(), errno })?
+                    .try_build(plan, &begin)
+            }
+            other => other,
+        }
+    }
+
+    fn try_build(
+        self,
+        plan: &Plan,
+        begin: impl Fn(&Sandbox) -> io::Result<()>,
+    ) -> Result<(Sandbox, Report), Problem> {
+        // Fewer walls than were asked for are none.
+        if let (Some(problem), Isolation::Required) = (&self.refused, plan.isolation) {
+            return Err(problem.clone());
+        }
+        // Before anything can be started, so that nothing is outside of it.
+        let group = ControlGroup::make(&plan.limits).filter(|group| group.add(self.pid).is_ok());
+        self.channel.send(&ToSandbox::Build(plan.clone()), &[]).map_err(|error| lost(&error))?;
+        let sandbox = Sandbox { channel: self.channel, process: self.process, group };
         // A sandbox that could not be built has closed its end; why comes with the answer.
-        let sent = sandbox.start(id, start);
+        let begun = begin(&sandbox);
         let report = sandbox.built(plan)?;
-        sent.map_err(|error| lost(&error))?;
+        begun.map_err(|error| lost(&error))?;
         Ok((sandbox, report))
     }
 }

@@ -11,6 +11,7 @@ pub mod launch;
 mod layout;
 pub mod messages;
 pub mod overlay;
+pub mod own_walls;
 mod pid_one;
 pub mod plan;
 pub mod planner;
@@ -25,5 +26,6 @@ mod sweep;
 pub mod terminal_filter;
 pub mod text;
 mod trees;
+mod without_namespaces;
 
 pub use cofferdam_control::channel;

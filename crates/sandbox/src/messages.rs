@@ -76,7 +76,7 @@ pub enum FromSandbox {
 }
 
 /// A step that failed on the way into the sandbox.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Problem {
     pub step: String,
     pub error: String,
@@ -96,6 +96,15 @@ pub enum NotStarted {
 pub enum Ended {
     Exited(i32),
     Killed(i32),
+}
+
+impl Problem {
+    /// Whether it failed because somebody does not let it be done, and not because it cannot be done.
+    pub fn is_refusal(&self) -> bool {
+        const EPERM: i32 = 1;
+        const EACCES: i32 = 13;
+        matches!(self.errno, Some(EPERM | EACCES))
+    }
 }
 
 impl fmt::Display for Problem {

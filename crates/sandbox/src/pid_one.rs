@@ -14,17 +14,27 @@ use rustix::process::{Pid, Signal, WaitOptions};
 use crate::channel::Channel;
 use crate::command;
 use crate::messages::{Ended, FromSandbox, Last, Problem, ToSandbox};
-use crate::plan::Identity;
+use crate::plan::{Identity, Plan};
 use crate::stages::{self, Confined};
 use crate::sweep;
-use crate::trees::Trees;
+use crate::trees::{Reach, Trees};
+use crate::without_namespaces::Alone;
 
 const SIGCHLD: i32 = 17;
 const SIGTERM: i32 = 15;
 
 /// Runs as the first process until the launcher is gone or the first command has ended.
 pub fn run(channel: &Channel, identity: Identity) -> ! {
-    let status = match serve(channel, identity) {
+    finish(channel, serve(channel, identity))
+}
+
+/// The same where there are no namespaces: `why` is told in the report.
+pub fn run_without_namespaces(channel: &Channel, why: &str) -> ! {
+    finish(channel, serve_without_namespaces(channel, why))
+}
+
+fn finish(channel: &Channel, served: Result<(), Problem>) -> ! {
+    let status = match served {
         Ok(()) => 0,
         Err(problem) => {
             // If the launcher is gone, nobody is left to be told.
@@ -36,36 +46,37 @@ pub fn run(channel: &Channel, identity: Identity) -> ! {
 }
 
 fn serve(channel: &Channel, identity: Identity) -> Result<(), Problem> {
-    let lost = |error: io::Error| Problem {
+    let begun = stages::begin(channel, identity)?;
+    let signals = Signals::take_over(&[SIGCHLD, SIGTERM]).map_err(|error| lost(&error))?;
+    let Some(plan) = receive_plan(channel)? else { return Ok(()) };
+    let (confined, report) = stages::confine(begun, &plan)?;
+    channel.send(&FromSandbox::Built(report), &[]).map_err(|error| lost(&error))?;
+    Init::new(channel, Walls::Namespaces(confined)).serve_all(&signals, &plan)
+}
+
+fn serve_without_namespaces(channel: &Channel, why: &str) -> Result<(), Problem> {
+    let mut report = stages::begin_without_namespaces(channel)?;
+    let signals = Signals::take_over(&[SIGCHLD, SIGTERM]).map_err(|error| lost(&error))?;
+    let Some(plan) = receive_plan(channel)? else { return Ok(()) };
+    let alone = Alone::new(&plan)?;
+    alone.try_out(why, &mut report)?;
+    channel.send(&FromSandbox::Built(report), &[]).map_err(|error| lost(&error))?;
+    Init::new(channel, Walls::Alone(alone)).serve_all(&signals, &plan)
+}
+
+fn receive_plan(channel: &Channel) -> Result<Option<Plan>, Problem> {
+    match channel.receive::<ToSandbox>().map_err(|error| lost(&error))? {
+        Some((ToSandbox::Build(plan), _)) => Ok(Some(plan)),
+        _ => Ok(None),
+    }
+}
+
+fn lost(error: &io::Error) -> Problem {
+    Problem {
         step: "the connection to the launcher".to_owned(),
         error: error.to_string(),
         errno: error.raw_os_error(),
-    };
-    let begun = stages::begin(channel, identity)?;
-    let signals = Signals::take_over(&[SIGCHLD, SIGTERM]).map_err(lost)?;
-    let Some((ToSandbox::Build(plan), _)) = channel.receive::<ToSandbox>().map_err(lost)? else {
-        return Ok(());
-    };
-    let (confined, report) = stages::confine(begun, &plan)?;
-    channel.send(&FromSandbox::Built(report), &[]).map_err(lost)?;
-    let mut init = Init { channel, confined, commands: BTreeMap::new(), last: None, trees: Trees::new() };
-    let served = init.serve(&signals).map_err(lost);
-    end_all();
-    // If the launcher is gone, the names tell by themselves what happened.
-    let _ = channel.send(&FromSandbox::Held(sweep::set_aside(&plan.sweep)), &[]);
-    served
-}
-
-/// Ends every other process of this namespace and waits until the last one is gone, so that nothing is written
-/// any more.
-fn end_all() {
-    // Whoever loses its parent becomes a child of this process, so without children there is nobody.
-    if matches!(rustix::process::wait(WaitOptions::NOHANG), Err(rustix::io::Errno::CHILD)) {
-        return;
     }
-    // The number means all but the caller.
-    let _ = rustix::process::kill_process_group(Pid::INIT, Signal::KILL);
-    while !matches!(rustix::process::wait(WaitOptions::empty()), Err(rustix::io::Errno::CHILD)) {}
 }
 
 /// Begins a connection to a port of this namespace's loopback and does not wait for it: a server that does not
@@ -86,16 +97,42 @@ enum Then {
     End,
 }
 
+/// What stands around the commands.
+#[derive(Debug)]
+pub enum Walls {
+    /// This process is in them itself.
+    Namespaces(Confined),
+    /// Every command puts them up for itself, on its way to its program.
+    Alone(Alone),
+}
+
 struct Init<'a> {
     channel: &'a Channel,
-    confined: Confined,
+    walls: Walls,
     commands: BTreeMap<i32, u64>,
     /// The command with which the sandbox ends.
     last: Option<u64>,
     trees: Trees,
 }
 
-impl Init<'_> {
+impl<'a> Init<'a> {
+    fn new(channel: &'a Channel, walls: Walls) -> Self {
+        let reach = match walls {
+            Walls::Namespaces(_) => Reach::Namespace,
+            Walls::Alone(_) => Reach::Descendants,
+        };
+        Self { channel, walls, commands: BTreeMap::new(), last: None, trees: Trees::new(reach) }
+    }
+
+    /// Until the end, which takes everything along.
+    fn serve_all(mut self, signals: &Signals, plan: &Plan) -> Result<(), Problem> {
+        let served = self.serve(signals).map_err(|error| lost(&error));
+        self.trees.end_all();
+        // If the launcher is gone, the names tell by themselves what happened.
+        let _ = self.channel.send(&FromSandbox::Held(sweep::set_aside(&plan.sweep)), &[]);
+        served
+    }
+
     fn serve(&mut self, signals: &Signals) -> io::Result<()> {
         loop {
             let mut ready = [
@@ -109,8 +146,10 @@ impl Init<'_> {
             let [from_launcher, from_kernel] = ready.map(|ready| !ready.revents().is_empty());
             if from_kernel {
                 while let Some(arrived) = signals.next_with_sender()? {
-                    // From a process inside it is no reason to end the others.
-                    if arrived.signal == SIGTERM && arrived.sender == 0 {
+                    // From a process inside it is no reason to end the others. Without namespaces all numbers are
+                    // the host's, and Landlock keeps the commands from sending one.
+                    let outside = arrived.sender == 0 || matches!(self.walls, Walls::Alone(_));
+                    if arrived.signal == SIGTERM && outside {
                         return Ok(());
                     }
                 }
@@ -139,7 +178,7 @@ impl Init<'_> {
                 let mark = self.trees.begin(id);
                 let command =
                     command::Command { directory: directory.into(), terminal, limits, mark, descriptors };
-                match command::start(&self.confined, command) {
+                match command::start(&self.walls, command) {
                     Ok(started) => {
                         self.commands.insert(started.pid, id);
                         if last == Last::Yes {

@@ -5,6 +5,7 @@
 use std::fs;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 
 use cofferdam_linux_sys::{
     descriptors, hardening, network_namespace, privileges, seccomp as filter, signals,
@@ -12,7 +13,7 @@ use cofferdam_linux_sys::{
 use rustix::process::{DumpableBehavior, Signal};
 
 use crate::channel::Channel;
-use crate::landlock::{self, Enforcement};
+use crate::landlock::{self, Enforcement, Right};
 use crate::messages::Problem;
 use crate::plan::{Identity, Isolation, Network, Plan};
 use crate::report::{LayerName, Report};
@@ -127,6 +128,43 @@ pub fn confine(begun: Begun, plan: &Plan) -> Result<(Confined, Report), Problem>
     // From here on the end of the launcher still ends everything, but leaves time to look over the workspace.
     step("the end with the launcher", rustix::process::set_parent_process_death_signal(Some(Signal::TERM)))?;
     Ok((Confined(()), report))
+}
+
+/// The same where there are no namespaces: what can be done before the plan has come. This process is not the first
+/// of anything and is not confined itself, so that no command can signal it or look into it.
+pub fn begin_without_namespaces(channel: &Channel) -> Result<Report, Problem> {
+    let mut report = Report::default();
+    // From here on this process is asked to end with the launcher, however that ends, and takes all others along.
+    step("the end with the launcher", rustix::process::set_parent_process_death_signal(Some(Signal::TERM)))?;
+    // From here on whoever loses its parent becomes a child of this process, so that none is lost.
+    step("looking after orphans", rustix::process::set_child_subreaper(Some(rustix::process::getpid())))?;
+    step("forgetting the environment", privileges::forget_environment())?;
+    step("leaving the standard streams", leave_standard_streams())?;
+    step("leaving the descriptors", descriptors::keep_only(channel.as_fd()))?;
+    step("forgetting signal handlers", signals::forget_handlers())?;
+    match privileges::join_new_keyring() {
+        Err(error) => report.missing(LayerName::Keyring, format!("a new session keyring: {error}")),
+        Ok(()) => report.enforced(LayerName::Keyring, "a new, empty session keyring"),
+    }
+    step("no core dumps", hardening::no_core_dumps())?;
+    Ok(report)
+}
+
+/// Confines the process of one command where there are no namespaces. Whether Landlock could be had is in the answer;
+/// without it there is no wall around the files at all, which only the best effort takes.
+pub fn confine_without_namespaces(
+    network: Network,
+    grants: &[(PathBuf, Right)],
+) -> Result<(Confined, Enforcement), Problem> {
+    // From here on no program gains rights by being started, set-user-id programs included.
+    step("no new privileges", rustix::thread::set_no_new_privs(true))?;
+    step("dropping capabilities", privileges::drop_own_capabilities())?;
+    // From here on nothing of the host can be opened that the plan does not show, and no process outside be signalled.
+    let landlock = step("Landlock", landlock::restrict_to(grants))?;
+    // From here on most of the kernel does not exist, and no socket can be made.
+    let calls = if network == Network::Host { seccomp::FILTER } else { seccomp::WITHOUT_NAMESPACES };
+    step("the system call filter", filter::install(calls))?;
+    Ok((Confined(()), landlock))
 }
 
 /// The kernel takes nothing below 301, which is little enough.

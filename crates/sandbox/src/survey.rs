@@ -1,8 +1,10 @@
 //! What the host has, asked through a trait, so that plans can be made and tested without it.
 
-use std::ffi::OsString;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::fs::{DirEntryExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -49,12 +51,49 @@ pub trait Survey {
     fn memory(&self) -> u64;
 }
 
-/// The machine this runs on.
-#[derive(Debug, Clone, Copy)]
-pub struct Machine;
+/// The machine this runs on, as it is now: what a directory says is asked once. Most names that a plan asks for are
+/// in few directories and not there.
+#[derive(Debug, Default)]
+pub struct Machine {
+    names: RefCell<HashMap<PathBuf, Option<HashSet<OsString>>>>,
+}
+
+impl Machine {
+    pub fn look() -> Self {
+        Self::default()
+    }
+
+    /// Whether the directory says that it has no such name.
+    fn lacks(&self, directory: &Path, name: &OsStr) -> bool {
+        let mut known = self.names.borrow_mut();
+        if !known.contains_key(directory) {
+            known.insert(directory.to_owned(), names(directory));
+        }
+        let names = known.get(directory).and_then(Option::as_ref);
+        names.is_some_and(|names| !names.contains(&name.to_ascii_lowercase()))
+    }
+}
+
+/// The names in a directory, in lower case, because some file systems find a name in either. None where that cannot be
+/// told: a directory that cannot be read, or one with names that such a file system may find under plain letters.
+fn names(directory: &Path) -> Option<HashSet<OsString>> {
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(HashSet::new()),
+        Err(_) => return None,
+    };
+    entries
+        .map(|entry| Some(entry.ok()?.file_name()).filter(|name| name.is_ascii()))
+        .map(|name| Some(name?.to_ascii_lowercase()))
+        .collect()
+}
 
 impl Survey for Machine {
     fn find(&self, path: &Path) -> Option<Found> {
+        let (directory, name) = path.parent().zip(path.file_name()).unzip();
+        if directory.zip(name).is_some_and(|(directory, name)| self.lacks(directory, name)) {
+            return None;
+        }
         Some(match kind(fs::symlink_metadata(path).ok()?.file_type()) {
             Kind::Link => Found::Link(fs::read_link(path).ok()?),
             Kind::Directory => Found::Directory,

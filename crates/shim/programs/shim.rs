@@ -3,4 +3,4 @@
 #![no_std]
 #![no_main]
 
-cofferdam_linux_sys::program!(cofferdam_shim::run);
+cofferdam_linux_sys::program!(cofferdam_shim::shim);

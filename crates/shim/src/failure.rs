@@ -44,7 +44,7 @@ impl Failure {
     }
 
     pub fn report(&self) {
-        let text = ["cofferdam-shim: ", &self.sentence, "\nhint: ", &self.remedy, "\n"].concat();
+        let text = ["cofferdam: ", &self.sentence, "\nhint: ", &self.remedy, "\n"].concat();
         write_all(2, text.as_bytes());
     }
 }

@@ -9,7 +9,9 @@
 //!
 //! Whatever goes wrong ends with 126 and a remedy. It never carries on as root.
 //!
-//! The program is built without a C library and without the standard one (`programs/shim.rs`); as an ordinary crate
+//! Beside it, [`door`]: the first program of a sealed container, of the same make.
+//!
+//! The programs are built without a C library and without the standard one (`programs/`); as an ordinary crate
 //! this is linted and tested.
 
 #![no_std]
@@ -21,12 +23,15 @@ extern crate std;
 mod accounts;
 mod becoming;
 mod configuration;
+mod door;
 mod environment;
 mod failure;
 mod opt_out;
+mod search;
 mod shim;
 mod target;
 mod text;
 mod trusted_file;
 
-pub use shim::run;
+pub use door::run as door;
+pub use shim::run as shim;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::probe::{CANARY, Probed};
 use crate::scene::{Scene, Who};
+use crate::way::{Running, Way};
 
 /// One row. Words may hold places of the scene in braces, such as `{home}`; see [`Scene`].
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +17,8 @@ pub struct Attack {
     pub words: &'static [&'static str],
     pub closes: Closes,
     pub outside: Outside,
+    /// Why it is no attack for a command with a terminal, which is the sandbox's own.
+    pub fine_on_terminal: Option<&'static str>,
 }
 
 /// What shows that a sandbox has stopped the attack.
@@ -42,7 +45,7 @@ pub enum Outside {
 impl Attack {
     /// A row whose outcome counts and that is open outside.
     pub const fn new(threat: u16, probe: &'static str, words: &'static [&'static str]) -> Self {
-        Self { threat, probe, words, closes: Closes::Outcome, outside: Outside::Open }
+        Self { threat, probe, words, closes: Closes::Outcome, outside: Outside::Open, fine_on_terminal: None }
     }
 
     #[must_use]
@@ -61,13 +64,18 @@ impl Attack {
     }
 
     #[must_use]
+    pub const fn fine_on_terminal(self, why: &'static str) -> Self {
+        Self { fine_on_terminal: Some(why), ..self }
+    }
+
+    #[must_use]
     pub const fn by_effect(self) -> Self {
         Self { closes: Closes::Effect, ..self }
     }
 }
 
-/// Makes every attack of a table in a sandbox, where it must be closed, and without one, where it must be open.
-/// All that is wrong is told at once.
+/// Makes every attack of a table in a sandbox, in every way of running, where it must be closed, and without one, where
+/// it must be open. All that is wrong is told at once.
 ///
 /// # Panics
 ///
@@ -80,8 +88,9 @@ pub fn assert_closed(binary: &str, who: Who, attacks: &[Attack]) {
     }
     let mut wrong = Vec::new();
     for attack in attacks {
-        let name = format!("{} {} {:?} as {who:?}", attack.threat, attack.probe, attack.words);
-        match try_inside(binary, who, attack) {
+        let name = name(attack, who, Way::OneShot);
+        let scene = Scene::new(binary, who);
+        match try_inside(&Running::begin(&scene, Way::OneShot), &scene, attack) {
             Ok(probed) => eprintln!("closed  {name}: {}", probed.detail),
             Err(why) => wrong.push(format!("{name} in the sandbox: {why}")),
         }
@@ -91,23 +100,61 @@ pub fn assert_closed(binary: &str, who: Who, attacks: &[Attack]) {
             Err(why) => wrong.push(format!("{name} without the sandbox: {why}")),
         }
     }
+    for way in Way::OTHERS {
+        wrong.extend(try_all(binary, who, way, attacks).into_iter().filter_map(|(_, tried)| tried.err()));
+    }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-fn try_inside(binary: &str, who: Who, attack: &Attack) -> Result<Probed, String> {
+/// Makes every attack of a table where the machine refuses namespaces. Each must be closed there as well, or not even
+/// begin because what it looks into is refused.
+///
+/// # Panics
+///
+/// When one attack gets through.
+#[track_caller]
+pub fn assert_closed_without_namespaces(binary: &str, attacks: &[Attack]) {
+    let refused = |why: &str| why.contains(SAID_NOTHING) && why.contains("Permission denied (os error 13)");
+    let tried = try_all(binary, Who::of_this_process(), Way::WithoutNamespaces, attacks);
+    let wrong: Vec<String> =
+        tried.into_iter().filter_map(|(_, tried)| tried.err()).filter(|why| !refused(why)).collect();
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+const SAID_NOTHING: &str = "the probe said nothing";
+
+fn name(attack: &Attack, who: Who, way: Way) -> String {
+    format!("{} {} {:?} as {who:?}, {way:?}", attack.threat, attack.probe, attack.words)
+}
+
+/// Makes all attacks in one scene.
+fn try_all<'a>(
+    binary: &str,
+    who: Who,
+    way: Way,
+    attacks: &'a [Attack],
+) -> Vec<(&'a Attack, Result<Probed, String>)> {
     let scene = Scene::new(binary, who);
+    let running = Running::begin(&scene, way);
+    let meant = attacks.iter().filter(|attack| !way.has_terminal() || attack.fine_on_terminal.is_none());
+    let tried = meant.map(|attack| {
+        let tried = try_inside(&running, &scene, attack);
+        (attack, tried.map_err(|why| format!("{}: {why}", name(attack, who, way))))
+    });
+    tried.collect()
+}
+
+fn try_inside(running: &Running<'_>, scene: &Scene, attack: &Attack) -> Result<Probed, String> {
     let words = scene.words(attack);
     let before = state_of(attack, &words);
-    let outcome = scene.run_inside(attack.probe, &words);
-    let printed = outcome.stdout() + &outcome.stderr();
+    let printed = running.run(&scene.probe_words(attack.probe, &words));
     if printed.contains(CANARY) {
         return Err("a canary was printed".to_owned());
     }
-    let told = outcome.stdout();
-    let Some(line) = told.lines().next() else {
-        return Err(format!("the probe said nothing: {}", outcome.stderr()));
+    let Some(line) = printed.lines().find(|line| line.starts_with("{\"")) else {
+        return Err(format!("{SAID_NOTHING}: {printed}"));
     };
-    let probed = Probed::parse(line);
+    let probed = Probed::parse(line.trim_end());
     if let Some(path) = scene.canary_in_workspace() {
         return Err(format!("a canary is in the workspace's {path}"));
     }

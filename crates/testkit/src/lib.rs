@@ -12,11 +12,13 @@ mod snapshot;
 mod terminal;
 #[cfg(feature = "upstream")]
 pub mod upstream;
+mod way;
 
-pub use attack::{Attack, Closes, Outside, assert_closed};
+pub use attack::{Attack, Closes, Outside, assert_closed, assert_closed_without_namespaces};
 pub use cofferdam::{Cofferdam, Outcome};
 pub use home::Home;
 pub use probe::{CANARY, Probed, probe_binary};
 pub use scene::{Scene, Who};
 pub use snapshot::assert_snapshot;
 pub use terminal::OnTerminal;
+pub use way::{Running, Way};

@@ -15,7 +15,7 @@ use cofferdam_linux_sys::probe::{MessageQueue, SharedMemory};
 
 use crate::attack::Attack;
 use crate::probe::{CANARY, probe_binary};
-use crate::{Cofferdam, Home, Outcome};
+use crate::{Cofferdam, Home, OnTerminal, Outcome};
 
 /// Who attacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +31,10 @@ impl Who {
     /// Whoever runs the tests as an ordinary user can only be that.
     pub fn is_possible(self) -> bool {
         self == Self::Ordinary || rustix::process::geteuid().is_root()
+    }
+
+    pub fn of_this_process() -> Self {
+        if rustix::process::geteuid().is_root() { Self::Root } else { Self::Ordinary }
     }
 
     /// The words before a command that make its user this one.
@@ -177,16 +181,21 @@ impl Scene {
 
     /// Any command in the sandbox, with more options of `cofferdam run`.
     pub fn run_confined(&self, options: &[&str], command: &[String]) -> Outcome {
-        let mut all = vec![self.cofferdam.display().to_string(), "run".to_owned()];
+        let mut all = vec![self.cofferdam(), "run".to_owned()];
         all.extend(options.iter().map(|option| (*option).to_owned()));
         all.push("--".to_owned());
         all.extend(command.iter().cloned());
-        self.run(&all)
+        self.launch(&all)
+    }
+
+    /// Where the built program is, for the one who attacks.
+    pub(crate) fn cofferdam(&self) -> String {
+        self.cofferdam.display().to_string()
     }
 
     pub fn run_outside(&self, probe: &str, words: &[String]) -> Outcome {
         self.answer_datagrams();
-        self.run(&self.probe_words(probe, words))
+        self.launch(&self.probe_words(probe, words))
     }
 
     pub fn probe_words(&self, probe: &str, words: &[String]) -> Vec<String> {
@@ -195,13 +204,21 @@ impl Scene {
         all
     }
 
-    /// The same launch for both: as the same user, with secrets in the environment and descriptors left open.
-    fn run(&self, command: &[String]) -> Outcome {
-        const OPEN: &str = r#"exec 9<"$1" 50<"$2" 1000<"$1" <"$1"; shift 2; exec "$@""#;
+    /// The same launch for all: as the same user, with secrets in the environment and descriptors left open.
+    pub(crate) fn launch(&self, command: &[String]) -> Outcome {
+        self.prepared(r#"exec 9<"$1" 50<"$2" 1000<"$1" <"$1"; shift 2; exec "$@""#, command).run()
+    }
+
+    /// As before, on a terminal.
+    pub(crate) fn launch_on_terminal(&self, command: &[String]) -> OnTerminal {
+        self.prepared(r#"exec 9<"$1" 50<"$2" 1000<"$1"; shift 2; exec "$@""#, command).on_terminal()
+    }
+
+    fn prepared(&self, open: &str, command: &[String]) -> Cofferdam {
         let canary = |name: &str| format!("{CANARY}{name}");
         let home = self.home().display().to_string();
         let mut words = self.who.prefix();
-        words.extend(["/bin/bash", "-c", OPEN, "bash"].map(str::to_owned));
+        words.extend(["/bin/bash", "-c", open, "bash"].map(str::to_owned));
         words.extend([format!("{home}/stdin.txt"), home.clone()]);
         words.extend(command.iter().cloned());
         let mut run = Cofferdam::new(&words[0], &self.home)
@@ -214,7 +231,7 @@ impl Scene {
         {
             run = run.env(name, format!("{home}/agent.sock"));
         }
-        run.run()
+        run
     }
 
     /// One datagram is answered, so that whoever has sent it knows that it came.

@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
-/// Containers: the shim that drops privileges
+/// Containers: their only way out, and the shim that drops privileges
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  cofferdam docker shim install --root ./rootfs --tool hermes --user hermes --target /opt/hermes/bin/hermes
+  cofferdam docker run --rm -it -v \"$PWD:/work\" -w /work python:3 python agent.py
+  cofferdam docker args --rm my-agent
+  cofferdam docker exec my-agent pip install httpx
   cofferdam docker shim heal /var/lib/hermes --user hermes")]
 pub struct DockerArgs {
     #[command(subcommand)]
@@ -17,6 +19,36 @@ pub struct DockerArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum DockerCommand {
+    /// A container whose only way out is the proxy, which puts the credentials in
+    ///
+    /// The container has no network but a loopback, on which the daemon of `cofferdam egress start` serves a proxy and a
+    /// resolver for it alone. It holds tokens instead of keys, a read-only root, no capabilities, and limits.
+    ///
+    /// Options of Cofferdam come first, then those of the engine, as you know them, then the image. An option that would
+    /// undo the wiring is refused with the reason.
+    #[command(after_help = "\
+Examples:
+  cofferdam docker run --rm -it -v \"$PWD:/work\" -w /work python:3 python agent.py
+  cofferdam docker run --engine podman --allow pypi.org my-agent
+  cofferdam docker run --provider openai -d --name agent my-agent")]
+    Run(StartArgs),
+    /// The same call, printed instead of made
+    ///
+    /// The way out waits ten minutes for the container.
+    #[command(after_help = "\
+Examples:
+  cofferdam docker args --rm -it my-agent
+  sh -c \"$(cofferdam docker args --rm my-agent)\"")]
+    Args(StartArgs),
+    /// One more command in a container of `docker run`, past the approval gate
+    ///
+    /// It has the variables that the container was made with. A container whose way out has gone, that was made with
+    /// other settings or before the authority was changed, is not used again.
+    #[command(after_help = "\
+Examples:
+  cofferdam docker exec my-agent ls /work
+  cofferdam docker exec -it my-agent sh")]
+    Exec(ExecArgs),
     /// The privilege-drop shim: `docker exec` as root runs a tool as the service's user
     #[command(after_help = "\
 Examples:
@@ -26,6 +58,62 @@ Examples:
         #[command(subcommand)]
         command: ShimCommand,
     },
+}
+
+#[derive(Debug, Args)]
+pub struct StartArgs {
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    /// A host that may be reached, besides those of the providers; with :PORT for another port
+    #[arg(long, value_name = "HOST")]
+    pub allow: Vec<String>,
+    /// Only these providers; without it, all that a credential is known for
+    #[arg(long, value_name = "NAME")]
+    pub provider: Vec<String>,
+    /// Options of the engine, the image, and the command
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        required = true,
+        value_name = "OPTIONS IMAGE COMMAND"
+    )]
+    pub words: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct ExecArgs {
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    /// Keep standard input open
+    #[arg(short, long)]
+    pub interactive: bool,
+    /// Give it a terminal
+    #[arg(short, long)]
+    pub tty: bool,
+    /// The directory to start in, inside
+    #[arg(short, long, value_name = "DIR")]
+    pub workdir: Option<String>,
+    /// The container, by the engine's name for it
+    pub container: String,
+    /// The command and its arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    pub command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct EngineArgs {
+    /// Which engine; without it, the first that is installed
+    #[arg(long, value_enum)]
+    pub engine: Option<EngineArg>,
+    /// A word for the engine before its command, such as --engine-option=--host=ssh://…
+    #[arg(long, value_name = "WORD", allow_hyphen_values = true)]
+    pub engine_option: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum EngineArg {
+    Docker,
+    Podman,
 }
 
 #[derive(Debug, Subcommand)]

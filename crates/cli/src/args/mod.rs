@@ -6,6 +6,7 @@ mod completions;
 mod config;
 pub mod docker;
 pub mod doctor;
+pub mod egress;
 mod env;
 pub mod exec_code;
 pub mod hook;
@@ -61,6 +62,7 @@ pub enum Command {
     Session(session::SessionArgs),
     Overlay(overlay::OverlayArgs),
     Doctor(doctor::DoctorArgs),
+    Egress(egress::EgressArgs),
     Docker(docker::DockerArgs),
     /// The gate: what a command would do, and whether somebody has to be asked
     Approvals(approvals::Approvals),
@@ -77,8 +79,37 @@ pub enum Command {
     Man(ManArgs),
 }
 
+/// The commands that others start by the hundred: their definitions alone, because to make those of all commands
+/// takes longer than a session needs for the command itself.
+#[derive(Debug, Parser)]
+#[command(name = "cofferdam", disable_help_subcommand = true, disable_help_flag = true)]
+struct Often {
+    #[command(subcommand)]
+    command: OftenCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum OftenCommand {
+    Run(Box<run::Run>),
+    Session(session::SessionArgs),
+}
+
+impl From<OftenCommand> for Command {
+    fn from(command: OftenCommand) -> Self {
+        match command {
+            OftenCommand::Run(args) => Self::Run(args),
+            OftenCommand::Session(args) => Self::Session(args),
+        }
+    }
+}
+
 /// Parses the command line; help and version go to standard output, mistakes to standard error.
 pub fn parse() -> Result<Args, Exit> {
+    let often = std::env::args_os().nth(1).is_some_and(|command| command == "run" || command == "session");
+    // Whatever it does not take (a mistake, a question for help) is for the whole definition.
+    if let Some(Ok(often)) = often.then(Often::try_parse) {
+        return Ok(Args { command: often.command.into() });
+    }
     Args::try_parse().map_err(|error| {
         if error.use_stderr() {
             let exit = mistake::failure(&error).report();

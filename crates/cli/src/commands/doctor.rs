@@ -8,7 +8,7 @@ use cofferdam_sandbox::diagnosis::Facts;
 use cofferdam_sandbox::launch;
 use cofferdam_sandbox::plan::{Identity, Isolation, Limits, Network};
 use cofferdam_sandbox::planner;
-use cofferdam_sandbox::report::Report;
+use cofferdam_sandbox::report::{LayerName, Report};
 use cofferdam_sandbox::request::{Profile, Request};
 use cofferdam_sandbox::survey::Machine;
 use serde::Serialize;
@@ -60,8 +60,10 @@ fn print(findings: &Findings) -> Result<(), Failure> {
 fn examine() -> Findings {
     match throw_away() {
         Ok(report) => {
-            let works = report.layers.iter().all(|layer| layer.enforced || layer.name.is_optional());
-            let hints = if works { Vec::new() } else { vec![LANDLOCK.to_owned()] };
+            let mut missing =
+                report.layers.iter().filter(|layer| !layer.enforced && !layer.name.is_optional()).peekable();
+            let works = missing.peek().is_none();
+            let hints = missing.flat_map(|layer| hints(layer.name)).collect();
             Findings { works, report, problem: None, hints }
         }
         Err(problem) => Findings {
@@ -70,6 +72,15 @@ fn examine() -> Findings {
             problem: Some(problem),
             hints: Facts::read().hints(),
         },
+    }
+}
+
+/// What would bring a layer back. The files have no cause of their own.
+fn hints(missing: LayerName) -> Vec<String> {
+    match missing {
+        LayerName::Namespaces => Facts::read().hints(),
+        LayerName::Landlock => vec![LANDLOCK.to_owned()],
+        _ => Vec::new(),
     }
 }
 
@@ -93,7 +104,7 @@ fn throw_away() -> Result<Report, String> {
         isolation: Isolation::BestEffort,
         limits: Limits::default(),
     };
-    let built = planner::plan(&request, Identity::own(), &Machine)
+    let built = planner::plan(&request, Identity::own(), &Machine::look())
         .map_err(|refusal| refusal.to_string())
         .and_then(|plan| prepared.build(&plan).map_err(|problem| problem.to_string()));
     // Whatever happened, the directory was only for this.

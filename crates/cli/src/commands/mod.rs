@@ -6,6 +6,7 @@ mod completions;
 mod config;
 mod docker;
 mod doctor;
+mod egress;
 mod env;
 mod exec_code;
 mod hook;
@@ -34,6 +35,7 @@ pub fn run(args: Args, begun: Option<run::Begun>) -> Result<Exit, Failure> {
         Command::Session(args) => session::run(&args.command),
         Command::Overlay(args) => overlay::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Egress(args) => egress::run(&args),
         Command::Docker(args) => docker::run(&args),
         Command::Approvals(args) => approvals::run(args),
         Command::Hook(args) => Ok(hook::run(&args)),

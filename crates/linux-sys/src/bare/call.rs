@@ -11,6 +11,12 @@ pub mod number {
     pub const WRITE: usize = 1;
     pub const CLOSE: usize = 3;
     pub const IOCTL: usize = 16;
+    pub const SOCKET: usize = 41;
+    pub const CONNECT: usize = 42;
+    pub const SENDMSG: usize = 46;
+    pub const BIND: usize = 49;
+    pub const LISTEN: usize = 50;
+    pub const SETSOCKOPT: usize = 54;
     pub const EXECVE: usize = 59;
     pub const FCHOWN: usize = 93;
     pub const UMASK: usize = 95;
@@ -43,6 +49,12 @@ pub mod number {
     pub const SETGROUPS: usize = 159;
     pub const UMASK: usize = 166;
     pub const PRCTL: usize = 167;
+    pub const SOCKET: usize = 198;
+    pub const BIND: usize = 200;
+    pub const LISTEN: usize = 201;
+    pub const CONNECT: usize = 203;
+    pub const SETSOCKOPT: usize = 208;
+    pub const SENDMSG: usize = 211;
     pub const EXECVE: usize = 221;
     pub const STATX: usize = 291;
 }
@@ -107,9 +119,11 @@ pub fn plain(number: Plain, arguments: [usize; 5]) -> Result<usize, Errno> {
 pub enum Plain {
     Close = number::CLOSE,
     Fchown = number::FCHOWN,
+    Listen = number::LISTEN,
     Prctl = number::PRCTL,
     Setresgid = number::SETRESGID,
     Setresuid = number::SETRESUID,
+    Socket = number::SOCKET,
     Umask = number::UMASK,
 }
 

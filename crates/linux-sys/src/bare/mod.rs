@@ -1,4 +1,4 @@
-//! The kernel for programs that bring no C library: the shim that is put into containers.
+//! The kernel for programs that bring no C library: the shim and the door that are put into containers.
 //!
 //! Nothing here needs more than `core` and `alloc`, so that a program of it is some ten thousand bytes, starts
 //! without a loader and runs in any image. `freestanding.rs` is the root of the crate that such a program is
@@ -11,6 +11,7 @@ mod call;
 mod files;
 mod identity;
 mod replace;
+mod sockets;
 
 use alloc::vec::Vec;
 use core::ffi::CStr;
@@ -23,6 +24,7 @@ pub use identity::{
     no_new_privileges, set_groups, set_identities, user_identities,
 };
 pub use replace::replace_by;
+pub use sockets::{Transport, connect_to, listen_on, send_with};
 
 /// The number that a failed call gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +47,9 @@ impl Errno {
             22 => "not a valid value here",
             27 => "too large",
             40 => "a symbolic link",
+            97 => "the kind of address is not supported",
+            98 => "the address is in use",
+            111 => "nobody listens",
             _ => "the kernel refused",
         }
     }

@@ -41,11 +41,7 @@ impl PrivateError {
         Self { path: path.into(), problem }
     }
 
-    pub(super) fn system(
-        path: impl Into<PathBuf>,
-        doing: &'static str,
-        source: impl Into<io::Error>,
-    ) -> Self {
+    pub fn system(path: impl Into<PathBuf>, doing: &'static str, source: impl Into<io::Error>) -> Self {
         Self::new(path, Problem::System { doing, source: source.into() })
     }
 

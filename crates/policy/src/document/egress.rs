@@ -15,6 +15,8 @@ pub struct Egress {
     pub enabled: bool,
     /// For containers and other clients; sandboxes bring their own sockets.
     pub listen: SocketAddr,
+    /// Where counters can be read as well, on loopback; none: only on the control socket.
+    pub metrics: Option<SocketAddr>,
     /// No working egress, no sandbox.
     pub enforce: bool,
     pub fail_on_uncovered_providers: bool,
@@ -69,6 +71,7 @@ impl Default for Egress {
         Self {
             enabled: true,
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9191),
+            metrics: None,
             enforce: true,
             fail_on_uncovered_providers: true,
             allow_env_fallback: false,
@@ -92,6 +95,7 @@ pub(super) fn read(section: &Section<'_>) -> Egress {
     section.allow_keys(&[
         "enabled",
         "listen",
+        "metrics",
         "enforce",
         "fail_on_uncovered_providers",
         "allow_env_fallback",
@@ -106,9 +110,11 @@ pub(super) fn read(section: &Section<'_>) -> Egress {
     let default = Egress::default();
     let foreign = [("refuse", ForeignCredentials::Refuse), ("pass", ForeignCredentials::Pass)];
     let fail = section.flag("fail_on_uncovered_providers");
+    let listen = section.parsed("listen", socket).unwrap_or(default.listen);
     Egress {
         enabled: section.flag("enabled").unwrap_or(default.enabled),
-        listen: section.parsed("listen", socket).unwrap_or(default.listen),
+        listen,
+        metrics: section.parsed("metrics", |text| beside(text, listen)),
         enforce: section.flag("enforce").unwrap_or(default.enforce),
         fail_on_uncovered_providers: fail.unwrap_or(default.fail_on_uncovered_providers),
         allow_env_fallback: section.flag("allow_env_fallback").unwrap_or(default.allow_env_fallback),
@@ -176,6 +182,20 @@ fn socket(text: &str) -> Result<SocketAddr, Wrong> {
         Ok(_) => Err(("has port 0".into(), hint())),
         Err(_) => Err(("is not an address with a port".into(), hint())),
     }
+}
+
+/// An address of loopback that is not the proxy's own.
+fn beside(text: &str, listen: SocketAddr) -> Result<SocketAddr, Wrong> {
+    let address = socket(text)?;
+    if !address.ip().is_loopback() {
+        let hint = "write an address of loopback, such as \"127.0.0.1:9192\"".to_owned();
+        return Err(("can be reached from elsewhere".into(), Some(hint)));
+    }
+    // A proxy that listens on every address listens on this one too.
+    if address.port() == listen.port() {
+        return Err(("has the port of the proxy itself".into(), Some("choose another port".into())));
+    }
+    Ok(address)
 }
 
 fn proxy(text: &str) -> Result<(Host, u16), Wrong> {

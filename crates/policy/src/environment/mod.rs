@@ -17,6 +17,7 @@ mod operational;
 mod providers;
 mod request;
 mod takeover;
+mod wiring;
 
 pub use child::ChildEnvironment;
 pub use credential_name::NamePattern;
@@ -27,6 +28,7 @@ pub use operational::Purpose;
 pub use providers::{Holds, ProviderVariables};
 pub use request::{BadName, Credentials, Fixed, Origin, Request, Trust, Wish};
 pub use takeover::Takeover;
+pub use wiring::{JAVA_STORE_PASSWORD, Wiring, undoes};
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

@@ -90,7 +90,8 @@ impl Wish {
         &self.name
     }
 
-    pub(super) fn value(&self) -> Option<&OsStr> {
+    /// The value that it is to have, if that is not the host's.
+    pub fn value(&self) -> Option<&OsStr> {
         self.value.as_deref()
     }
 
@@ -114,7 +115,7 @@ impl Fixed {
         &self.name
     }
 
-    pub(super) fn value(&self) -> &OsStr {
+    pub fn value(&self) -> &OsStr {
         &self.value
     }
 }

@@ -1,6 +1,14 @@
 //! `docker`.
 
+mod door;
+mod engine;
+mod exec;
+mod keeper;
+mod objections;
 mod shim;
+mod start;
+mod variables;
+mod way_out;
 
 use crate::args::docker::{DockerArgs, DockerCommand};
 use crate::exit::Exit;
@@ -8,6 +16,9 @@ use crate::failure::Failure;
 
 pub fn run(args: &DockerArgs) -> Result<Exit, Failure> {
     match &args.command {
+        DockerCommand::Run(args) => start::run(args),
+        DockerCommand::Args(args) => start::print(args),
+        DockerCommand::Exec(args) => exec::run(args),
         DockerCommand::Shim { command } => shim::run(command),
     }
 }

@@ -49,8 +49,7 @@ pub fn run(args: &ExecCode) -> Result<Exit, Failure> {
         return denied(&teller, &script, &refused, began);
     }
     // Nothing has been started before this line, and nothing secret read.
-    let prepared =
-        cofferdam_sandbox::launch::prepare().map_err(|error| run_outcome::no_namespaces(&error))?;
+    let prepared = cofferdam_sandbox::launch::prepare().map_err(|error| run_outcome::not_begun(&error))?;
     let limits =
         Limits { time: wished.timeout.unwrap_or(USUAL_TIME), calls: args.max_calls, ..Limits::default() };
     let job =

@@ -37,7 +37,7 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
         let printed = if args.json { output::json(&plan.whole()) } else { output::text(&plan.to_string()) };
         return printed.map(|()| Exit::Success);
     }
-    let prepared = begun.map_err(|error| outcome::no_namespaces(&error))?;
+    let prepared = begun.map_err(|error| outcome::not_begun(&error))?;
     let published = Published::listen(&args.publish)?;
     let mut wished = Wished::read(&args.sandbox, network)?;
     let layer = if args.overlay { Some(wished.add_layer(&args.command)?) } else { None };

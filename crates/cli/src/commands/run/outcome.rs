@@ -5,7 +5,7 @@ use std::path::Path;
 use std::{fs, io};
 
 use cofferdam_sandbox::diagnosis::Facts;
-use cofferdam_sandbox::launch::Exceeded;
+use cofferdam_sandbox::launch::{self, Exceeded};
 use cofferdam_sandbox::messages::{Ended, NotStarted, Problem};
 use cofferdam_sandbox::overlay::Layer;
 use cofferdam_sandbox::report::Report;
@@ -16,26 +16,32 @@ use super::supervise::{End, How};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-const EPERM: i32 = 1;
-const EACCES: i32 = 13;
 const SIGXCPU: i32 = 24;
 const SIGXFSZ: i32 = 25;
 
-pub fn no_namespaces(error: &io::Error) -> Failure {
-    let sentence = format!("this machine does not let you make the namespaces of a sandbox: {error}");
-    with_causes(Failure::new(Exit::NotStarted, sentence))
+/// Not even a process could be made to begin with.
+pub fn not_begun(error: &io::Error) -> Failure {
+    Failure::new(Exit::NotStarted, format!("no process could be started: {error}"))
+        .hint("see how many processes you may have, and how many there are")
 }
 
 pub fn not_built(problem: &Problem) -> Failure {
     let failure = Failure::new(Exit::NotStarted, format!("the sandbox could not be made: {problem}"));
     match problem.step.as_str() {
+        launch::NAMESPACES => {
+            let error = &problem.error;
+            let sentence = format!("this machine does not let you make the namespaces of a sandbox: {error}");
+            with_causes(Failure::new(Exit::NotStarted, sentence)).hint(
+                "--isolation best-effort goes on with Landlock and a system call filter, and says what is missing",
+            )
+        }
         "Landlock" => failure
             .hint(
                 "a newer kernel has all of it; switch it on with lsm=landlock,… on the kernel's command line",
             )
             .hint("--isolation best-effort goes without, and says so"),
         // A security module lets the namespaces be made and takes the rights in them away.
-        _ if matches!(problem.errno, Some(EPERM | EACCES)) => with_causes(failure),
+        _ if problem.is_refusal() => with_causes(failure),
         _ => failure.hint("`cofferdam run --dry-run` shows the plan that it follows"),
     }
 }

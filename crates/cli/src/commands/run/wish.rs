@@ -107,7 +107,7 @@ impl Wished {
     }
 
     pub fn plan(&self) -> Result<Plan, Failure> {
-        planner::plan(&self.request, Identity::own(), &Machine)
+        planner::plan(&self.request, Identity::own(), &Machine::look())
             .map_err(|refusal| Failure::new(Exit::NotStarted, refusal.to_string()).hint(refusal.hint()))
     }
 

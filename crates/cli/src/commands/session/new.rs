@@ -9,6 +9,7 @@ use cofferdam_linux_sys::exec::{self, Image};
 use cofferdam_linux_sys::{descriptors, privileges, signals};
 use cofferdam_policy::environment::ChildEnvironment;
 use cofferdam_sandbox::channel::{self, Channel};
+use cofferdam_sandbox::plan::Network;
 
 use super::client::sessions_directory;
 use super::place::{self, Sessions};
@@ -45,9 +46,11 @@ pub fn new(args: &SessionNew) -> Result<Exit, Failure> {
     let image = channel::memory_file(&image.to_bytes()).map_err(failed)?;
     keeper.send(&setup, &[image.as_fd()]).map_err(failed)?;
     match keeper.receive().map_err(failed)? {
-        Some((Born::Ready, _)) => output::text(&format!("{name}\n")).map(|()| Exit::Success),
-        Some((Born::NoNamespaces(errno), _)) => {
-            Err(outcome::no_namespaces(&io::Error::from_raw_os_error(errno)))
+        Some((Born::Ready(report), _)) => {
+            if network != Network::Host {
+                outcome::tell_missing(&report);
+            }
+            output::text(&format!("{name}\n")).map(|()| Exit::Success)
         }
         Some((Born::NotBuilt(problem), _)) => Err(outcome::not_built(&problem)),
         Some((Born::NameTaken, _)) => {

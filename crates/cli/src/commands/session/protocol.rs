@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use cofferdam_sandbox::messages::{NotStarted, Problem, Window};
 use cofferdam_sandbox::plan::Plan;
+use cofferdam_sandbox::report::Report;
 use cofferdam_sandbox::text::Text;
 use serde::{Deserialize, Serialize};
 
@@ -26,8 +27,8 @@ pub struct Setup {
 /// What became of the setup.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Born {
-    Ready,
-    NoNamespaces(i32),
+    /// With what is enforced.
+    Ready(Report),
     NotBuilt(Problem),
     NameTaken,
     NoSocket(String),

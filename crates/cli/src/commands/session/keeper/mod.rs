@@ -18,6 +18,7 @@ use cofferdam_linux_sys::exec::Image;
 use cofferdam_linux_sys::signals::Signals;
 use cofferdam_sandbox::channel::{self, Channel};
 use cofferdam_sandbox::launch;
+use cofferdam_sandbox::report::Report;
 
 use super::place::Sessions;
 use super::protocol::{Born, Setup};
@@ -38,8 +39,8 @@ pub fn keep() -> Result<Exit, Failure> {
             Ok(()) => Ok(Exit::NotStarted),
             Err(_) => Err(Failure::new(Exit::Usage, "this command is started by `cofferdam session new`")),
         },
-        Ok((mut keeper, signals)) => {
-            parent.send(&Born::Ready, &[]).map_err(lost)?;
+        Ok((mut keeper, signals, report)) => {
+            parent.send(&Born::Ready(report), &[]).map_err(lost)?;
             drop(parent);
             leave_standard_input().map_err(lost)?;
             keeper.serve(&signals).map_err(lost)?;
@@ -48,12 +49,11 @@ pub fn keep() -> Result<Exit, Failure> {
     }
 }
 
-fn prepare(parent: &Channel) -> Result<(Keeper, Signals), Born> {
+fn prepare(parent: &Channel) -> Result<(Keeper, Signals, Report), Born> {
     // Before the plan and the environment have come: the sandbox begins as a copy of this process.
-    let prepared =
-        launch::prepare().map_err(|error| Born::NoNamespaces(error.raw_os_error().unwrap_or(0)))?;
+    let prepared = launch::prepare().map_err(|error| no_socket(&error))?;
     let (setup, first) = receive(parent).map_err(|error| no_socket(&error))?;
-    let (sandbox, _report) = prepared.build(&setup.plan).map_err(Born::NotBuilt)?;
+    let (sandbox, report) = prepared.build(&setup.plan).map_err(Born::NotBuilt)?;
     let signals = Signals::take_over(&ENDING).map_err(|error| no_socket(&error))?;
     let listener = listen(&setup).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => Born::NameTaken,
@@ -61,7 +61,7 @@ fn prepare(parent: &Channel) -> Result<(Keeper, Signals), Born> {
     })?;
     let left = Left::new(setup.workspace.clone().into(), &first);
     let end = setup.lifetime.map(|lifetime| Instant::now() + lifetime);
-    Ok((Keeper::new(sandbox, listener, left, setup, end), signals))
+    Ok((Keeper::new(sandbox, listener, left, setup, end), signals, report))
 }
 
 fn no_socket(error: &io::Error) -> Born {

@@ -1,0 +1,124 @@
+//! The other side of a container's door: takes the listeners that it hands out, and has the daemon serve them.
+
+use std::io::{self, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use cofferdam_control::connection::Connection;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::sockopt;
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, SocketAddrV4,
+    SocketFlags, SocketType,
+};
+use rustix::process::{PidfdFlags, pidfd_open};
+
+use super::way_out;
+
+/// A container that is not started in this time was not meant to be.
+const UNTIL_FIRST: Duration = Duration::from_secs(600);
+/// A container that ended may be started again by its engine.
+const UNTIL_NEXT: Duration = Duration::from_secs(15);
+/// The door speaks at once.
+const UNTIL_WORD: Duration = Duration::from_secs(5);
+const HELLO: &[u8] = b"cofferdam-door 1";
+const SERVED: &[u8] = b"served";
+const REFUSED: &[u8] = b"refused";
+
+pub struct Door {
+    pub connection: Connection,
+    pub listener: OwnedFd,
+}
+
+impl Door {
+    /// Until the container is gone, or the daemon is: then its listeners are closed, and nothing is reached any more.
+    pub fn keep(&self) {
+        let mut inside: Option<OwnedFd> = None;
+        let mut deadline = Instant::now() + UNTIL_FIRST;
+        loop {
+            let left = inside.is_none().then(|| deadline.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                return;
+            }
+            let mut ready = vec![
+                PollFd::new(&self.connection, PollFlags::IN),
+                PollFd::new(&self.listener, PollFlags::IN),
+            ];
+            ready.extend(inside.iter().map(|process| PollFd::new(process, PollFlags::IN)));
+            let left = left.and_then(|left| Timespec::try_from(left).ok());
+            if let Err(error) = poll(&mut ready, left.as_ref())
+                && error != rustix::io::Errno::INTR
+            {
+                return;
+            }
+            let ready: Vec<bool> = ready.iter().map(|ready| !ready.revents().is_empty()).collect();
+            if ready[0] {
+                return;
+            }
+            if ready.get(2) == Some(&true) {
+                inside = None;
+                deadline = Instant::now() + UNTIL_NEXT;
+            }
+            // A process of the container that knocks while the first one lives wants what it has already.
+            if ready[1]
+                && let Ok(knocking) = rustix::net::accept_with(&self.listener, SocketFlags::CLOEXEC)
+                && inside.is_none()
+            {
+                inside = self.let_out(&knocking).ok();
+            }
+        }
+    }
+
+    /// Takes the listeners and says whether they are served; gives the container's first process.
+    fn let_out(&self, knocking: &OwnedFd) -> io::Result<OwnedFd> {
+        let served = receive(knocking).and_then(|listeners| {
+            let process = sockopt::socket_peercred(knocking)?.pid;
+            let process = pidfd_open(process, PidfdFlags::empty())?;
+            way_out::serve(&self.connection, &listeners)?;
+            Ok(process)
+        });
+        let word = if served.is_ok() { SERVED } else { REFUSED };
+        let _ = rustix::net::send(knocking, word, SendFlags::NOSIGNAL);
+        served
+    }
+}
+
+/// The three sockets, if they are what they should be. Whatever else a container sends is dropped.
+fn receive(knocking: &OwnedFd) -> io::Result<[OwnedFd; 3]> {
+    sockopt::set_socket_timeout(knocking, sockopt::Timeout::Recv, Some(UNTIL_WORD))?;
+    let mut word = [0; 64];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(8))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let received = rustix::net::recvmsg(
+        knocking,
+        &mut [IoSliceMut::new(&mut word)],
+        &mut control,
+        RecvFlags::CMSG_CLOEXEC,
+    )?;
+    let mut sockets = Vec::new();
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(received) = message {
+            sockets.extend(received);
+        }
+    }
+    let wrong = || io::Error::other("not the sockets of a door");
+    let sockets: [OwnedFd; 3] = sockets.try_into().map_err(|_| wrong())?;
+    let [proxy, packets, connections] = &sockets;
+    let fine = &word[..received.bytes] == HELLO
+        && is_local(proxy, SocketType::STREAM)
+        && is_local(packets, SocketType::DGRAM)
+        && is_local(connections, SocketType::STREAM);
+    if fine { Ok(sockets) } else { Err(wrong()) }
+}
+
+/// Whether a socket is of the kind, listens if that kind can, and is bound to a loopback.
+fn is_local(socket: &OwnedFd, kind: SocketType) -> bool {
+    let listens = kind == SocketType::DGRAM || sockopt::socket_acceptconn(socket) == Ok(true);
+    let bound =
+        rustix::net::getsockname(socket).ok().and_then(|address| SocketAddrV4::try_from(address).ok());
+    listens
+        && sockopt::socket_domain(socket) == Ok(AddressFamily::INET)
+        && sockopt::socket_type(socket.as_fd()) == Ok(kind)
+        && bound.is_some_and(|address| address.ip().is_loopback())
+}

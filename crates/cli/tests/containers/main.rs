@@ -1,0 +1,5 @@
+//! Containers of real engines whose only way out is the proxy.
+
+mod bed;
+mod refusals;
+mod sealed;

@@ -1,0 +1,121 @@
+//! Sockets: listeners on the loopback, and a connection over which they are handed to somebody else.
+
+use core::ffi::CStr;
+
+use super::Errno;
+use super::call::{Plain, call, number, plain};
+use super::files::Descriptor;
+
+const AF_UNIX: u16 = 1;
+const AF_INET: u16 = 2;
+const SOCK_CLOEXEC: usize = 0o2_000_000;
+const SOL_SOCKET: usize = 1;
+const SCM_RIGHTS: i32 = 1;
+const SO_RCVTIMEO: usize = 20;
+const MSG_NOSIGNAL: usize = 0x4000;
+const WAITING: usize = 1024;
+
+/// What a socket carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    /// TCP, listening.
+    Connections,
+    /// UDP.
+    Packets,
+}
+
+/// A socket on this port of the loopback that other processes of the namespace can reach.
+#[expect(unsafe_code, reason = "the kernel reads an address of ours")]
+pub fn listen_on(port: u16, transport: Transport) -> Result<Descriptor, Errno> {
+    let kind = if transport == Transport::Connections { 1 } else { 2 };
+    let socket = socket(AF_INET, kind)?;
+    let [high, low] = port.to_be_bytes();
+    let mut address = [0_u8; 16];
+    address[..2].copy_from_slice(&AF_INET.to_ne_bytes());
+    address[2..8].copy_from_slice(&[high, low, 127, 0, 0, 1]);
+    // SAFETY: the address and its length are those of an array of ours.
+    unsafe { call(number::BIND, [socket.0 as usize, address.as_ptr() as usize, address.len(), 0, 0, 0]) }?;
+    if transport == Transport::Connections {
+        plain(Plain::Listen, [socket.0 as usize, WAITING, 0, 0, 0])?;
+    }
+    Ok(socket)
+}
+
+fn socket(family: u16, kind: usize) -> Result<Descriptor, Errno> {
+    let made = plain(Plain::Socket, [usize::from(family), kind | SOCK_CLOEXEC, 0, 0, 0])?;
+    Ok(Descriptor(made as i32))
+}
+
+/// A connection of packets to whoever listens under a path. Reading from it does not wait longer than this.
+#[expect(unsafe_code, reason = "the kernel reads an address and a time of ours")]
+pub fn connect_to(path: &CStr, patience_seconds: u64) -> Result<Descriptor, Errno> {
+    const PACKETS: usize = 5;
+    let socket = socket(AF_UNIX, PACKETS)?;
+    let mut address = [0_u8; 110];
+    let bytes = path.to_bytes_with_nul();
+    let place = address.get_mut(2..2 + bytes.len()).ok_or(Errno::TOO_LARGE)?;
+    place.copy_from_slice(bytes);
+    address[..2].copy_from_slice(&AF_UNIX.to_ne_bytes());
+    let length = 2 + bytes.len();
+    // SAFETY: the address and its length are of a part of an array of ours.
+    unsafe { call(number::CONNECT, [socket.0 as usize, address.as_ptr() as usize, length, 0, 0, 0]) }?;
+    let patience = [patience_seconds, 0_u64];
+    let option = [socket.0 as usize, SOL_SOCKET, SO_RCVTIMEO, patience.as_ptr() as usize, 16, 0];
+    // SAFETY: the option takes seconds and microseconds, two 64-bit numbers, which are ours.
+    unsafe { call(number::SETSOCKOPT, option) }?;
+    Ok(socket)
+}
+
+/// Descriptors that one packet of ours carries.
+const MOST: usize = 8;
+
+#[repr(C)]
+struct Control {
+    length: usize,
+    level: i32,
+    kind: i32,
+    descriptors: [i32; MOST],
+}
+
+#[repr(C)]
+struct Part {
+    start: *const u8,
+    length: usize,
+}
+
+#[repr(C)]
+struct Message {
+    name: usize,
+    name_length: usize,
+    parts: *const Part,
+    part_count: usize,
+    control: *const Control,
+    control_length: usize,
+    flags: usize,
+}
+
+/// Sends one packet with descriptors beside it; who gets it has copies of them.
+#[expect(unsafe_code, reason = "the kernel reads structures of ours")]
+pub fn send_with(socket: &Descriptor, bytes: &[u8], handed: &[&Descriptor]) -> Result<(), Errno> {
+    let mut control =
+        Control { length: 0, level: SOL_SOCKET as i32, kind: SCM_RIGHTS, descriptors: [0; MOST] };
+    let places = control.descriptors.get_mut(..handed.len()).ok_or(Errno::TOO_LARGE)?;
+    for (place, descriptor) in places.iter_mut().zip(handed) {
+        *place = descriptor.0;
+    }
+    control.length = size_of::<usize>() + 2 * size_of::<i32>() + handed.len() * size_of::<i32>();
+    let part = Part { start: bytes.as_ptr(), length: bytes.len() };
+    let message = Message {
+        name: 0,
+        name_length: 0,
+        parts: &raw const part,
+        part_count: 1,
+        control: &raw const control,
+        control_length: control.length.next_multiple_of(size_of::<usize>()),
+        flags: 0,
+    };
+    // SAFETY: the message has the layout of the kernel's `msghdr` on 64-bit machines; what it points to is ours, lives
+    // until the call is back, and is as long as it says.
+    unsafe { call(number::SENDMSG, [socket.0 as usize, &raw const message as usize, MSG_NOSIGNAL, 0, 0, 0]) }
+        .map(drop)
+}

@@ -1,0 +1,6 @@
+//! The door of a sealed container, as a program. Compiled by `crates/docker/build.rs`, which puts it into Cofferdam.
+
+#![no_std]
+#![no_main]
+
+cofferdam_linux_sys::program!(cofferdam_shim::door);
