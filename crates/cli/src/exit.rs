@@ -22,6 +22,8 @@ pub enum Exit {
     Unavailable,
     /// A configuration file is wrong.
     Config,
+    /// The policy says no.
+    Refused,
     /// No sandbox, so no command.
     NotStarted,
     /// The status of the command that was run.
@@ -37,6 +39,7 @@ impl From<Exit> for ExitCode {
             Exit::Denied => 3,
             Exit::Usage => 64,
             Exit::Unavailable => 69,
+            Exit::Refused => 77,
             Exit::Config => 78,
             Exit::NotStarted => 125,
             Exit::Command(status) => status,

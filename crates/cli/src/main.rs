@@ -9,6 +9,7 @@ mod daemon;
 mod exit;
 mod failure;
 mod gatekeeper;
+mod outlet;
 mod output;
 mod places;
 mod proxy_parts;

@@ -58,7 +58,7 @@ impl Places {
         self.state.join("overlays")
     }
 
-    /// The certificate authority.
+    /// The certificate authority that sandboxes trust.
     pub fn authority(&self) -> PathBuf {
         self.state.join("ca")
     }

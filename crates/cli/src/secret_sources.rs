@@ -60,6 +60,16 @@ impl SecretSources {
         })
     }
 
+    /// The variables in which clients of a provider look for its credential here: those that are set, or the first.
+    pub fn variables_of(&self, provider: &Provider) -> Vec<String> {
+        let set = provider.variables.iter().filter(|name| self.loader.host.is_set(name));
+        let set: Vec<String> = set.map(ToString::to_string).collect();
+        match set.is_empty() {
+            true => provider.variables.first().map(ToString::to_string).into_iter().collect(),
+            false => set,
+        }
+    }
+
     pub fn named(&self, name: &str) -> Result<&Provider, Failure> {
         if let Some(provider) = self.registry.by_name(name) {
             return Ok(provider);

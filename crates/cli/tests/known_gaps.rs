@@ -97,7 +97,7 @@ fn known_gap_an_ordinary_user_keeps_the_groups() {
         .current_dir(&home.path().join("project"))
         .args(words)
         .arg(&binary)
-        .args(["run", "--", "grep", "Groups", "/proc/self/status"])
+        .args(["run", "--network", "none", "--", "grep", "Groups", "/proc/self/status"])
         .run()
         .expect_status(0);
     assert!(outcome.stdout().contains("65534"), "closed: {}", outcome.stdout());

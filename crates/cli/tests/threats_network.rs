@@ -1,4 +1,4 @@
-//! The network (section G of the threat model) where there is none, tried from inside.
+//! The network (section G of the threat model) behind the proxy, tried from inside.
 
 use cofferdam_testkit::{Attack, Who, assert_closed, assert_closed_without_namespaces};
 
@@ -13,10 +13,10 @@ const ATTACKS: &[Attack] = &[
     Attack::new(89, "tcp", &["{tcp}"]),
     Attack::new(89, "tcp", &["[::ffff:127.0.0.1]:{tcp-port}"]),
     Attack::new(90, "tcp", &["0.0.0.0:{tcp-port}"]),
-    Attack::new(91, "tcp", &["169.254.169.254:80"]).untried_outside(METADATA),
-    Attack::new(91, "tcp", &["[fd00:ec2::254]:80"]).untried_outside(METADATA),
-    Attack::new(91, "tcp", &["168.63.129.16:80"]).untried_outside(METADATA),
-    Attack::new(91, "tcp", &["100.100.100.200:80"]).untried_outside(METADATA),
+    Attack::new(91, "http", &["169.254.169.254:80"]).untried_outside(METADATA),
+    Attack::new(91, "http", &["[fd00:ec2::254]:80"]).untried_outside(METADATA),
+    Attack::new(91, "http", &["168.63.129.16:80"]).untried_outside(METADATA),
+    Attack::new(91, "http", &["100.100.100.200:80"]).untried_outside(METADATA),
     Attack::new(94, "udp", &["{udp}"]),
     Attack::new(94, "raw-socket", &[]).for_root(),
     Attack::new(98, "vsock", &["2", "1024"]).untried_outside(HYPERVISOR),

@@ -21,6 +21,7 @@ mod exchange;
 mod forward;
 mod head;
 mod hop;
+mod java_store;
 mod leaf;
 mod material;
 mod mint;

@@ -33,6 +33,7 @@ pub fn loopback_up() -> io::Result<()> {
 
 /// Makes every address of IPv4 and IPv6 an address of this host, so that whatever is dialled arrives on a
 /// socket of this namespace or is refused at once.
+/// A kernel without IPv6, or with it switched off, has no address of that kind to reach.
 pub fn route_everything_to_loopback() -> io::Result<()> {
     for family in [AddressFamily::INET, AddressFamily::INET6] {
         let family = u8::try_from(family.as_raw()).map_err(io::Error::other)?;
@@ -42,7 +43,10 @@ pub fn route_everything_to_loopback() -> io::Result<()> {
         body.extend(8u16.to_ne_bytes());
         body.extend(output_interface.to_ne_bytes());
         body.extend(LOOPBACK.to_ne_bytes());
-        exchange(NEW_ROUTE, REQUEST_WITH_ANSWER | CREATE, &body)?;
+        match exchange(NEW_ROUTE, REQUEST_WITH_ANSWER | CREATE, &body) {
+            Err(error) if family == 2 => return Err(error),
+            _ => {}
+        }
     }
     Ok(())
 }

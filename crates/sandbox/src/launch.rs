@@ -15,6 +15,7 @@ use crate::messages::{Ended, FromSandbox, Last, NotStarted, Problem, ToSandbox, 
 use crate::pid_one;
 use crate::plan::{Identity, Isolation, Limits, Plan};
 use crate::report::Report;
+pub use crate::stages::Doors;
 use crate::text::Text;
 
 /// Namespaces that exist, with a first process in them that waits for its plan. Made before the launcher reads
@@ -34,6 +35,7 @@ pub struct Sandbox {
     channel: Channel,
     process: OwnedFd,
     group: Option<ControlGroup>,
+    doors: Doors,
 }
 
 /// Something that a sandbox tells.
@@ -161,7 +163,8 @@ impl Prepared {
         // Before anything can be started, so that nothing is outside of it.
         let group = ControlGroup::make(&plan.limits).filter(|group| group.add(self.pid).is_ok());
         self.channel.send(&ToSandbox::Build(plan.clone()), &[]).map_err(|error| lost(&error))?;
-        let sandbox = Sandbox { channel: self.channel, process: self.process, group };
+        let (channel, process) = (self.channel, self.process);
+        let mut sandbox = Sandbox { channel, process, group, doors: Doors::new() };
         // A sandbox that could not be built has closed its end; why comes with the answer.
         let begun = begin(&sandbox);
         let report = sandbox.built(plan)?;
@@ -179,9 +182,10 @@ fn lost(error: &io::Error) -> Problem {
 }
 
 impl Sandbox {
-    fn built(&self, plan: &Plan) -> Result<Report, Problem> {
+    fn built(&mut self, plan: &Plan) -> Result<Report, Problem> {
         match self.channel.receive().map_err(|error| lost(&error))? {
-            Some((FromSandbox::Built(mut report), _)) => {
+            Some((FromSandbox::Built { mut report, doors }, listeners)) => {
+                self.doors = doors.into_iter().zip(listeners).collect();
                 let held = self.group.as_ref().map_or(&[][..], ControlGroup::held);
                 report.limits(&plan.limits, plan.identity, held);
                 Ok(report)
@@ -203,6 +207,11 @@ impl Sandbox {
             last: start.last,
         };
         self.channel.send(&message, &descriptors)
+    }
+
+    /// The listeners of a sealed network, once: whoever has them is the way out of it.
+    pub fn take_doors(&mut self) -> Doors {
+        std::mem::take(&mut self.doors)
     }
 
     pub fn signal(&self, id: u64, signal: i32) -> io::Result<()> {
@@ -231,7 +240,7 @@ impl Sandbox {
                 (id, News::Connected(descriptors.pop()))
             }
             Some((FromSandbox::Held(held), _)) => (0, News::Gone { held }),
-            Some((FromSandbox::Built(_) | FromSandbox::NotBuilt(_), _)) | None => {
+            Some((FromSandbox::Built { .. } | FromSandbox::NotBuilt(_), _)) | None => {
                 (0, News::Gone { held: Vec::new() })
             }
         })

@@ -22,10 +22,9 @@ pub fn fixed() -> Vec<Operation> {
     files.push(private("/run", 16 * MIB));
     files.push(link(&("/var/run", "/run")));
     files.extend(
-        ETC_OWN.iter().map(|(path, contents)| Operation::File {
-            path: (*path).into(),
-            contents: (*contents).to_owned(),
-        }),
+        ETC_OWN
+            .iter()
+            .map(|(path, contents)| Operation::File { path: (*path).into(), contents: (*contents).into() }),
     );
     files
 }
@@ -36,7 +35,7 @@ const ETC_OWN: &[(&str, &str)] = &[
     ("/etc/hostname", "cofferdam\n"),
     ("/etc/machine-id", "c0ffe4da000000000000000000000000\n"),
     ("/etc/nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\n"),
-    ("/etc/resolv.conf", ""),
+    ("/etc/resolv.conf", "nameserver 127.0.0.1\n"),
 ];
 
 /// Directories of the system, shown read-only where they exist. A link on the host is the same link inside.
@@ -84,6 +83,23 @@ pub const ETC: &[&str] = &[
     "xdg",
     "zsh",
 ];
+
+/// The parts of `/etc` that hold authorities for certificates.
+pub const TRUST: &[&str] = &["pki/ca-trust", "pki/tls/certs", "ssl/certs"];
+
+/// Where programs look for authorities if nothing tells them: Debian's place, which the others are about to become
+/// links to, then those of Red Hat, Alpine and SUSE.
+pub const BUNDLES: &[&str] = &[
+    BUNDLE,
+    "/etc/ssl/cert.pem",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "/etc/ssl/ca-bundle.pem",
+];
+
+/// The one that variables point to.
+pub const BUNDLE: &str = "/etc/ssl/certs/ca-certificates.crt";
+pub const JAVA_STORE: &str = "/etc/ssl/certs/java/cacerts";
 
 /// Device files without which programs do not run.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];

@@ -6,9 +6,10 @@
 mod command;
 mod control_group;
 pub mod diagnosis;
+pub mod doors;
 mod landlock;
 pub mod launch;
-mod layout;
+pub mod layout;
 pub mod messages;
 pub mod overlay;
 pub mod own_walls;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::doors::Door;
 use crate::plan::{Limits, Plan};
 use crate::report::Report;
 use crate::text::Text;
@@ -53,7 +54,11 @@ pub struct Window {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub enum FromSandbox {
-    Built(Report),
+    /// With the doors' listeners, in this order.
+    Built {
+        report: Report,
+        doors: Vec<Door>,
+    },
     NotBuilt(Problem),
     /// With the controlling side of the terminal, for a command that has one; for others there is no such message.
     Started {

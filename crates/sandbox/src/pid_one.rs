@@ -49,8 +49,12 @@ fn serve(channel: &Channel, identity: Identity) -> Result<(), Problem> {
     let begun = stages::begin(channel, identity)?;
     let signals = Signals::take_over(&[SIGCHLD, SIGTERM]).map_err(|error| lost(&error))?;
     let Some(plan) = receive_plan(channel)? else { return Ok(()) };
-    let (confined, report) = stages::confine(begun, &plan)?;
-    channel.send(&FromSandbox::Built(report), &[]).map_err(|error| lost(&error))?;
+    let (confined, report, doors) = stages::confine(begun, &plan)?;
+    let (doors, listeners): (Vec<_>, Vec<_>) = doors.into_iter().unzip();
+    let handed: Vec<_> = listeners.iter().map(AsFd::as_fd).collect();
+    channel.send(&FromSandbox::Built { report, doors }, &handed).map_err(|error| lost(&error))?;
+    // From here on only the launcher can take what arrives.
+    drop(listeners);
     Init::new(channel, Walls::Namespaces(confined)).serve_all(&signals, &plan)
 }
 
@@ -60,7 +64,8 @@ fn serve_without_namespaces(channel: &Channel, why: &str) -> Result<(), Problem>
     let Some(plan) = receive_plan(channel)? else { return Ok(()) };
     let alone = Alone::new(&plan)?;
     alone.try_out(why, &mut report)?;
-    channel.send(&FromSandbox::Built(report), &[]).map_err(|error| lost(&error))?;
+    let built = FromSandbox::Built { report, doors: Vec::new() };
+    channel.send(&built, &[]).map_err(|error| lost(&error))?;
     Init::new(channel, Walls::Alone(alone)).serve_all(&signals, &plan)
 }
 

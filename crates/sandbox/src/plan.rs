@@ -13,6 +13,8 @@ use crate::text::Text;
 pub struct Plan {
     pub identity: Identity,
     pub network: Network,
+    /// Ports of all hosts that a sealed network takes besides the usual ones.
+    pub further_ports: Vec<u16>,
     pub isolation: Isolation,
     pub hostname: String,
     /// In order, after those that `layout::fixed` gives; a later one may stand on top of an earlier one.
@@ -61,6 +63,8 @@ impl Identity {
 pub enum Network {
     /// A loopback interface of its own, and nothing else.
     None,
+    /// The same, and every address in the world leads to listeners in it, which the launcher serves.
+    Proxy,
     /// The host's network: no protection at all.
     Host,
 }
@@ -88,7 +92,7 @@ pub enum Operation {
     },
     File {
         path: Text,
-        contents: String,
+        contents: Text,
     },
     /// A part of the host that only root can change, read-only and at the place it has there.
     System {
@@ -195,6 +199,7 @@ impl fmt::Display for Plan {
         )?;
         let network = match self.network {
             Network::None => "a loopback of its own and nothing else",
+            Network::Proxy => "sealed: every address leads to the egress proxy",
             Network::Host => "the host's, unprotected",
         };
         writeln!(f, "network    {network}")?;

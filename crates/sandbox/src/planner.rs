@@ -96,6 +96,7 @@ pub fn plan(request: &Request, identity: Identity, survey: &dyn Survey) -> Resul
     Ok(Plan {
         identity,
         network: request.network,
+        further_ports: request.further_ports.clone(),
         isolation: request.isolation,
         hostname: "cofferdam".to_owned(),
         files: planner.files,
@@ -172,7 +173,7 @@ impl Planner<'_> {
         self.files.push(Operation::Bind { path: path.into(), from: path.into(), access });
     }
 
-    fn file(&mut self, path: &str, contents: impl Into<String>) {
+    fn file(&mut self, path: &str, contents: impl Into<crate::text::Text>) {
         self.files.push(Operation::File { path: path.into(), contents: contents.into() });
     }
 
@@ -210,7 +211,20 @@ impl Planner<'_> {
 
     fn etc(&mut self, identity: Identity) {
         for name in layout::ETC {
-            self.show_system(&Path::new("/etc").join(name));
+            // A sandbox that trusts one authority sees no other.
+            if self.request.trust.is_none() || !layout::TRUST.contains(name) {
+                self.show_system(&Path::new("/etc").join(name));
+            }
+        }
+        for (path, contents) in &self.request.files {
+            let (path, contents) = (path.as_path().into(), contents.clone());
+            self.files.push(Operation::File { path, contents });
+        }
+        if let Some(trust) = &self.request.trust {
+            for path in layout::BUNDLES {
+                self.file(path, trust.bundle.clone());
+            }
+            self.file(layout::JAVA_STORE, trust.java_store.clone());
         }
         let Identity { user, group } = identity;
         let name = if user == 0 { "root" } else { "user" };

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use cofferdam_policy::secret_paths::Bases;
 
 use crate::plan::{Isolation, Limits, Network};
+use crate::text::Text;
 
 /// A wish for a sandbox. The environment and the command come with each command that is started in it.
 #[derive(Debug, Clone)]
@@ -23,6 +24,12 @@ pub struct Request {
     /// The directories that a person has moved out of their usual places in the home.
     pub moved: Bases,
     pub network: Network,
+    /// Ports of all hosts that a sealed network takes besides the usual ones.
+    pub further_ports: Vec<u16>,
+    /// Files of the sandbox's own, in directories that nothing of the host is shown in.
+    pub files: Vec<(PathBuf, Text)>,
+    /// The one authority that programs inside trust; none: those of the host.
+    pub trust: Option<Trust>,
     pub isolation: Isolation,
     pub limits: Limits,
 }
@@ -32,6 +39,13 @@ impl Request {
     pub fn bases(&self) -> Bases {
         Bases { home: self.home.clone(), ..self.moved.clone() }
     }
+}
+
+/// An authority for certificates, in the forms that programs read.
+#[derive(Debug, Clone)]
+pub struct Trust {
+    pub bundle: Text,
+    pub java_store: Text,
 }
 
 /// How much of the host a sandbox sees.

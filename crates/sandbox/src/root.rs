@@ -284,11 +284,11 @@ fn with_parents(path: &CStr, act: impl Fn(&CStr) -> Result<(), Errno>) -> io::Re
     }
 }
 
-fn write_file(path: &CStr, contents: &str) -> io::Result<()> {
+fn write_file(path: &CStr, contents: &Text) -> io::Result<()> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
     let write = |path: &CStr| {
         let file = rustix::fs::openat(CWD, path, flags, Mode::from_raw_mode(0o644))?;
-        let mut rest = contents.as_bytes();
+        let mut rest = contents.as_os_str().as_bytes();
         while !rest.is_empty() {
             rest = &rest[rustix::io::write(&file, rest)?..];
         }

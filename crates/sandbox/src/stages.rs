@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 
 use cofferdam_linux_sys::{
@@ -13,6 +13,7 @@ use cofferdam_linux_sys::{
 use rustix::process::{DumpableBehavior, Signal};
 
 use crate::channel::Channel;
+use crate::doors::{self, Door};
 use crate::landlock::{self, Enforcement, Right};
 use crate::messages::Problem;
 use crate::plan::{Identity, Isolation, Network, Plan};
@@ -25,6 +26,9 @@ const NO_LANDLOCK: &str = "the kernel does not know it, or it is switched off";
 /// The proof that every stage has been passed. Only [`confine`] makes one, and no program starts without one.
 #[derive(Debug)]
 pub struct Confined(());
+
+/// Listeners for whoever serves the network.
+pub type Doors = Vec<(Door, OwnedFd)>;
 
 /// What is done before the plan has come, because it is the same for all of them.
 #[derive(Debug)]
@@ -77,7 +81,7 @@ pub fn begin(channel: &Channel, identity: Identity) -> Result<Begun, Problem> {
 }
 
 /// Carries the plan out. After it, this process and everything it starts is confined for good.
-pub fn confine(begun: Begun, plan: &Plan) -> Result<(Confined, Report), Problem> {
+pub fn confine(begun: Begun, plan: &Plan) -> Result<(Confined, Report, Doors), Problem> {
     let Begun { root, mut report, most_processes, own_network } = begun;
 
     // From here on no number of processes exhausts the host's: root has no other limit without a control group.
@@ -93,10 +97,17 @@ pub fn confine(begun: Begun, plan: &Plan) -> Result<(Confined, Report), Problem>
     report.enforced(LayerName::Files, format!("{} operations", plan.files.len()));
 
     // From here on the only network is a loopback that nobody else has.
+    let mut doors = Doors::new();
     match plan.network {
         Network::None => {
             step("a network of its own", own_network.enter())?;
             report.enforced(LayerName::Network, "a loopback of its own");
+        }
+        // From here on whatever is dialled, by name or by address, arrives at a listener of the launcher's or nowhere.
+        Network::Proxy => {
+            step("a network of its own", own_network.enter())?;
+            doors = step("the doors of the network", doors::open(&plan.further_ports))?;
+            report.enforced(LayerName::Network, "sealed: every address leads to the egress proxy");
         }
         Network::Host => report.missing(LayerName::Network, "the host's network, by request"),
     }
@@ -127,7 +138,7 @@ pub fn confine(begun: Begun, plan: &Plan) -> Result<(Confined, Report), Problem>
 
     // From here on the end of the launcher still ends everything, but leaves time to look over the workspace.
     step("the end with the launcher", rustix::process::set_parent_process_death_signal(Some(Signal::TERM)))?;
-    Ok((Confined(()), report))
+    Ok((Confined(()), report, doors))
 }
 
 /// The same where there are no namespaces: what can be done before the plan has come. This process is not the first

@@ -72,7 +72,7 @@ impl Alone {
         report.missing(LayerName::Files, self.files());
         match self.network {
             Network::Host => report.missing(LayerName::Network, "the host's network, by request"),
-            Network::None => report.enforced(LayerName::Network, "no sockets at all"),
+            Network::None | Network::Proxy => report.enforced(LayerName::Network, "no sockets at all"),
         }
         report.enforced(LayerName::Capabilities, "none left");
         match landlock {

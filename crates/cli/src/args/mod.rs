@@ -4,6 +4,7 @@ pub mod approvals;
 pub mod audit;
 mod completions;
 mod config;
+pub mod demo;
 pub mod docker;
 pub mod doctor;
 pub mod egress;
@@ -41,7 +42,8 @@ pub use secrets::{SecretsArgs, SecretsCheckArgs, SecretsCommand, SecretsListArgs
     color = clap::ColorChoice::Auto,
     after_help = "\
 Examples:
-  cofferdam run -- make test         a command in a sandbox
+  cofferdam demo                     see it work, without keys or internet
+  cofferdam run -- claude            your agent, in a sandbox without your keys
   cofferdam env show                 what a child would get of your environment
   cofferdam secrets check            whether every credential can be loaded
   cofferdam config check             every mistake in your configuration
@@ -62,6 +64,7 @@ pub enum Command {
     Session(session::SessionArgs),
     Overlay(overlay::OverlayArgs),
     Doctor(doctor::DoctorArgs),
+    Demo(demo::DemoArgs),
     Egress(egress::EgressArgs),
     Docker(docker::DockerArgs),
     /// The gate: what a command would do, and whether somebody has to be asked

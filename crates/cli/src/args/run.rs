@@ -11,7 +11,10 @@ use cofferdam_policy::units;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  cofferdam run -- make test
+  cofferdam run -- claude                    your agent, with a token where your key was
+  cofferdam run --allow pypi.org --allow files.pythonhosted.org -- pip install .
+  cofferdam run --learn -- ./agent           what it would need to be allowed
+  cofferdam run --network none -- make test  no network at all
   cofferdam run --timeout 10m --read ~/datasets -- python3 train.py
   cofferdam run --profile strict --memory 2GiB -- ./untrusted
   cofferdam run --overlay -- ./try-something    the workspace stays as it is
@@ -48,6 +51,18 @@ pub struct Run {
     /// Write what was enforced and how it ended to a file, as JSON
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
+
+    /// Say what is allowed and how the sandbox is made, before it starts
+    #[arg(long)]
+    pub verbose: bool,
+
+    /// Say at the end what was asked of the network: requests, refusals and bytes, by host
+    #[arg(long)]
+    pub summary: bool,
+
+    /// Print at the end the configuration for what was refused
+    #[arg(long)]
+    pub learn: bool,
 
     /// Print the plan and start nothing
     #[arg(long)]
@@ -89,9 +104,21 @@ pub struct SandboxOptions {
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub env: Vec<OsString>,
 
-    /// What the network is: only a loopback of the sandbox's own, for now
-    #[arg(long, value_enum, default_value_t = Network::None)]
-    pub network: Network,
+    /// What the network is [default: proxy, unless egress is switched off in the configuration]
+    #[arg(long, value_enum)]
+    pub network: Option<Network>,
+
+    /// Let the command reach a host, at ports 80 and 443 or at the one that is named
+    #[arg(long, value_name = "HOST[:PORT]")]
+    pub allow: Vec<String>,
+
+    /// Use this provider and no other that is not named [default: all that a key is found for]
+    #[arg(long, value_name = "NAME")]
+    pub provider: Vec<String>,
+
+    /// Give the command the real key of a provider instead of a token
+    #[arg(long, value_name = "PROVIDER")]
+    pub inherit_credentials: Vec<String>,
 
     /// Use the host's network: no protection of it at all
     #[arg(long)]
@@ -134,6 +161,8 @@ pub enum Profile {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Network {
+    /// Sealed: every address leads to the egress proxy, which lets through what is allowed
+    Proxy,
     /// A loopback of the sandbox's own and nothing else
     None,
 }

@@ -101,6 +101,9 @@ fn throw_away() -> Result<Report, String> {
         own: Vec::new(),
         moved: Bases { home: PathBuf::new(), config: None, data: None, state: None, cache: None },
         network: Network::None,
+        further_ports: Vec::new(),
+        files: Vec::new(),
+        trust: None,
         isolation: Isolation::BestEffort,
         limits: Limits::default(),
     };

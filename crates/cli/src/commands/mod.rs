@@ -4,6 +4,7 @@ mod approvals;
 mod audit;
 mod completions;
 mod config;
+mod demo;
 mod docker;
 mod doctor;
 mod egress;
@@ -35,6 +36,7 @@ pub fn run(args: Args, begun: Option<run::Begun>) -> Result<Exit, Failure> {
         Command::Session(args) => session::run(&args.command),
         Command::Overlay(args) => overlay::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Demo(args) => demo::run(&args),
         Command::Egress(args) => egress::run(&args),
         Command::Docker(args) => docker::run(&args),
         Command::Approvals(args) => approvals::run(args),

@@ -117,6 +117,9 @@ fn request() -> Request {
         layer: None,
         isolation: Isolation::Required,
         network: Network::None,
+        further_ports: Vec::new(),
+        files: Vec::new(),
+        trust: None,
         limits: Limits::default(),
     }
 }

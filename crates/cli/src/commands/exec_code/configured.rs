@@ -111,6 +111,11 @@ impl Configured {
             let path = document::locate(path, &self.beside, self.home.as_deref());
             words.extend(path.into_iter().flat_map(|path| [OsString::from("--read"), path.into()]));
         }
+        // Without a provider there is nobody to talk to.
+        words.extend(match &tool.provider {
+            Some(provider) => ["--provider".into(), OsString::from(provider)],
+            None => ["--network".into(), "none".into()],
+        });
         words.push("--".into());
         words.extend(argv.iter().map(OsString::from));
         let trust = tool.provider.as_deref().map_or(Trust::Tool, |provider| Trust::Executor { provider });

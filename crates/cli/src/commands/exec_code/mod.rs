@@ -34,8 +34,7 @@ pub fn run(args: &ExecCode) -> Result<Exit, Failure> {
     // The bytes are read here, once: these are shown, approved and run, whatever becomes of the file.
     let script = Script::read(&args.file, args.language)?;
     let wanted = Wanted::read(&args.tools, args.host_tools)?;
-    let network = super::run::network(&args.sandbox);
-    let wished = Wished::read(&args.sandbox, network)?;
+    let wished = Wished::read(&args.sandbox)?;
     let keeper = Arc::new(Gatekeeper::open()?);
     let directory = wished.request.workspace.clone();
     let context = keeper.context(args.session.clone(), args.session_kind, &directory, Backend::Isolated);

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cofferdam_approvals::SessionContext;
+use cofferdam_audit::Label;
 use cofferdam_exec_broker::limits::{Clock, Limits};
 use cofferdam_exec_broker::{Broker, Door, Language, Peers, module};
 use cofferdam_linux_sys::signals::Signals;
@@ -32,6 +33,7 @@ use crate::commands::run::wish::Wished;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::gatekeeper::Gatekeeper;
+use crate::outlet::Telling;
 
 /// Where the script and its modules stand in the sandbox: in a tree that nobody in it can write to.
 const PLACE: &str = "/cofferdam";
@@ -54,13 +56,14 @@ pub fn run(job: Job, prepared: Prepared, began: Instant) -> Result<Outcome, Fail
     let failed = |error: io::Error| Failure::new(Exit::NotStarted, format!("the sandbox was lost: {error}"));
     let signals = Signals::take_over(&PASSED_ON).map_err(failed)?;
     let secrets = KnownSecrets::load()?;
-    let Job { script, wanted, limits, wished, mut variables, keeper, context, teller } = job;
+    let Job { script, wanted, limits, mut wished, mut variables, keeper, context, teller } = job;
     let granted = wanted.start(Configured {
         providers: wished.providers(),
         workspace: wished.request.workspace.clone(),
         beside: wished.beside().to_owned(),
         home: Some(wished.request.home.clone()),
     })?;
+    let outlet = wished.open_outlet(Label::new(&context.session), Telling::AsTheyHappen)?;
     let mut plan = wished.plan()?;
     place(&mut plan, &script, &granted).map_err(failed)?;
     variables.push(python_path(&script, &wished));
@@ -69,7 +72,7 @@ pub fn run(job: Job, prepared: Prepared, began: Instant) -> Result<Outcome, Fail
     let (door, inherited_door) = Door::pair().map_err(failed)?;
     let (stdout, stdout_end) = Capture::begin(limits.stdout, &secrets).map_err(failed)?;
     let (stderr, stderr_end) = Capture::begin(limits.stderr, &secrets).map_err(failed)?;
-    let image = wished.image(&variables, &words(script.language))?;
+    let image = wished.image(&variables, &words(script.language), outlet.as_ref())?;
     let start = Start {
         image: &image,
         directory: &wished.request.workspace,
@@ -85,7 +88,10 @@ pub fn run(job: Job, prepared: Prepared, began: Instant) -> Result<Outcome, Fail
         ],
     };
     let built = prepared.build_for(&plan, SCRIPT, &start);
-    let (sandbox, report) = built.map_err(|problem| run_outcome::not_built(&problem))?;
+    let (mut sandbox, report) = built.map_err(|problem| run_outcome::not_built(&problem))?;
+    if let Some(outlet) = &outlet {
+        outlet.serve(sandbox.take_doors()).map_err(failed)?;
+    }
     run_outcome::tell_missing(&report);
     drop((stdout_end, stderr_end, inherited_stream));
     let tools = granted.tools.clone();
@@ -96,6 +102,7 @@ pub fn run(job: Job, prepared: Prepared, began: Instant) -> Result<Outcome, Fail
         commands: Commands::new(Arc::clone(&sandbox), plan.limits, null, inherited_door),
         clock: Clock::start(limits.time),
         wished,
+        outlet,
         variables,
         keeper,
         context,
@@ -144,7 +151,7 @@ fn stream() -> io::Result<(OwnedFd, OwnedFd)> {
 fn place(plan: &mut Plan, script: &Script, granted: &Granted) -> io::Result<()> {
     let file = |name: &str, contents: String| Operation::File {
         path: format!("{PLACE}/{name}").as_str().into(),
-        contents,
+        contents: contents.into(),
     };
     let mut files = vec![
         file(script.language.file_name(), script.text.clone()),

@@ -31,6 +31,7 @@ use super::script::approval_language;
 use super::streams::Capture;
 use crate::commands::run::wish::Wished;
 use crate::gatekeeper::Gatekeeper;
+use crate::outlet::Outlet;
 
 /// The number of the script itself among the commands of its sandbox.
 pub const SCRIPT: u64 = 1;
@@ -42,6 +43,7 @@ pub struct Toolbox {
     pub commands: Commands,
     pub clock: Clock,
     pub wished: Wished,
+    pub outlet: Option<Outlet>,
     pub variables: Vec<OsString>,
     pub keeper: Arc<Gatekeeper>,
     /// Whoever started the script: every call is made in this name.
@@ -189,7 +191,7 @@ impl Toolbox {
 
     fn image(&self, words: &[OsString]) -> io::Result<Image> {
         self.wished
-            .image(&self.variables, words)
+            .image(&self.variables, words, self.outlet.as_ref())
             .map_err(|_| io::Error::other("the command cannot be started"))
     }
 

@@ -3,18 +3,21 @@
 pub mod outcome;
 mod publish;
 pub mod supervise;
+mod told;
 pub mod wish;
 
 use std::io;
 use std::os::fd::AsFd;
 
+use cofferdam_audit::Label;
 use cofferdam_sandbox::launch::{self, Prepared, Start};
 use cofferdam_sandbox::messages::Last;
 use cofferdam_sandbox::plan::Network;
 
-use crate::args::run::{Network as TypedNetwork, Run, SandboxOptions};
+use crate::args::run::Run;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::outlet::Telling;
 use crate::output;
 use crate::terminal::{self, Filtering};
 use publish::Published;
@@ -31,15 +34,19 @@ pub fn begin() -> Begun {
 }
 
 pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
-    let network = network(&args.sandbox);
     if args.dry_run {
-        let plan = Wished::read(&args.sandbox, network)?.plan()?;
+        let plan = Wished::read(&args.sandbox)?.plan()?;
         let printed = if args.json { output::json(&plan.whole()) } else { output::text(&plan.to_string()) };
         return printed.map(|()| Exit::Success);
     }
     let prepared = begun.map_err(|error| outcome::not_begun(&error))?;
     let published = Published::listen(&args.publish)?;
-    let mut wished = Wished::read(&args.sandbox, network)?;
+    let mut wished = Wished::read(&args.sandbox)?;
+    let interactive = args.tty || !args.no_tty && terminal::is_interactive();
+    // Before there is another thread, which would get the signals that are meant for this one.
+    let signals = supervise::take_signals(interactive)?;
+    let telling = if interactive { Telling::AtTheEnd } else { Telling::AsTheyHappen };
+    let outlet = wished.open_outlet(session_name(), telling)?;
     let layer = if args.overlay { Some(wished.add_layer(&args.command)?) } else { None };
     let plan = wished.plan()?;
     if plan.looked.unfinished {
@@ -48,10 +55,15 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
             plan.looked.names
         );
     }
-    let image = wished.image(&args.sandbox.env, &args.command)?;
+    let image = wished.image(&args.sandbox.env, &args.command, outlet.as_ref())?;
+    if let Some(outlet) = &outlet {
+        told::beginning(args.verbose, outlet, &wished);
+    }
+    if args.verbose {
+        eprint!("{plan}");
+    }
     let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
     let streams = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
-    let interactive = args.tty || !args.no_tty && terminal::is_interactive();
     let start = Start {
         image: &image,
         directory: &wished.request.workspace,
@@ -62,13 +74,17 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
         descriptors: if interactive { &[] } else { &streams },
     };
     let filtering = if args.danger_raw_terminal { Filtering::Off } else { Filtering::On };
-    let rules = Rules { timeout: wished.timeout, filtering, published };
+    let rules = Rules { timeout: wished.timeout, filtering, published, signals, outlet: outlet.as_ref() };
     let ended = supervise::supervise(prepared, &plan, &start, rules);
+    if let Some(outlet) = &outlet {
+        outlet.close();
+        told::end(args, outlet);
+    }
     if let Some(layer) = layer {
         outcome::tell_layer(layer);
     }
     let (report, end) = ended?;
-    if network != Network::Host {
+    if plan.network != Network::Host {
         outcome::tell_missing(&report);
     }
     for held in &end.held {
@@ -80,15 +96,7 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
     outcome::exit(&end, &args.command)
 }
 
-/// The network that was asked for; the dangerous one with a word about what it gives up.
-pub fn network(options: &SandboxOptions) -> Network {
-    if options.danger_host_network {
-        eprintln!(
-            "cofferdam: the command has the host's network: it reaches every host and every local service"
-        );
-        return Network::Host;
-    }
-    match options.network {
-        TypedNetwork::None => Network::None,
-    }
+/// How a run is called in the record.
+fn session_name() -> Label {
+    Label::new(format!("run-{}", std::process::id()))
 }

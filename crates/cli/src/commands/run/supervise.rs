@@ -17,6 +17,7 @@ use super::outcome;
 use super::publish::Published;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::outlet::Outlet;
 use crate::terminal::{self, Filtering, Heard, Raw, Relay, Side};
 
 const COMMAND: u64 = 1;
@@ -46,12 +47,24 @@ pub enum How {
 }
 
 /// What the launcher keeps to while it waits.
-#[derive(Debug)]
-pub struct Rules {
+pub struct Rules<'a> {
     pub timeout: Option<Duration>,
     /// For a command with a terminal.
     pub filtering: Filtering,
     pub published: Published,
+    pub signals: Signals,
+    /// What serves a sealed network.
+    pub outlet: Option<&'a Outlet>,
+}
+
+/// From here on signals wait to be read, in this thread and in those that it starts.
+pub fn take_signals(interactive: bool) -> Result<Signals, Failure> {
+    let mut taken: Vec<i32> = PASSED_ON.to_vec();
+    if interactive {
+        taken.extend(terminal::SIGNALS);
+    }
+    Signals::take_over(&taken)
+        .map_err(|error| Failure::new(Exit::NotStarted, format!("signals cannot be passed on: {error}")))
 }
 
 /// Builds the sandbox for the command, and stays with it until both are gone.
@@ -59,22 +72,21 @@ pub fn supervise(
     prepared: Prepared,
     plan: &Plan,
     start: &Start<'_>,
-    rules: Rules,
+    rules: Rules<'_>,
 ) -> Result<(Report, End), Failure> {
     let failed = |error: io::Error| Failure::new(Exit::NotStarted, format!("the sandbox was lost: {error}"));
-    let mut taken: Vec<i32> = PASSED_ON.to_vec();
-    if start.terminal.is_some() {
-        taken.extend(terminal::SIGNALS);
-    }
-    let signals = Signals::take_over(&taken).map_err(failed)?;
+    let Rules { timeout, filtering, published, signals, outlet } = rules;
     let built = prepared.build_for(plan, COMMAND, start);
-    let (sandbox, report) = built.map_err(|problem| outcome::not_built(&problem))?;
+    let (mut sandbox, report) = built.map_err(|problem| outcome::not_built(&problem))?;
+    if let Some(outlet) = outlet {
+        outlet.serve(sandbox.take_doors()).map_err(failed)?;
+    }
     let mut watch = Watch {
         sandbox: &sandbox,
-        filtering: rules.filtering,
-        published: rules.published,
+        filtering,
+        published,
         terminal: None,
-        deadline: rules.timeout.map(|timeout| Instant::now() + timeout),
+        deadline: timeout.map(|timeout| Instant::now() + timeout),
         how: None,
         ending: false,
     };

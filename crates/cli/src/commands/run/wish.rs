@@ -5,12 +5,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cofferdam_audit::Label;
 use cofferdam_linux_sys::exec::Image;
-use cofferdam_policy::document::{self, Project, SandboxLimits};
-use cofferdam_policy::environment::{self, HostEnvironment, Origin, ProviderVariables, Trust, Wish};
+use cofferdam_policy::document::{self, Config, Project, SandboxLimits};
+use cofferdam_policy::environment::{
+    self, Credentials, HostEnvironment, Origin, ProviderVariables, Trust, Wish,
+};
+use cofferdam_policy::host::HostPattern;
 use cofferdam_policy::layers::{Layered, RunOptions};
+use cofferdam_policy::mistake::quoted;
 use cofferdam_policy::provider::Provider;
-use cofferdam_policy::registry::Registry;
+use cofferdam_policy::registry::{InUse, Registry};
+use cofferdam_policy::rules::AllowRule;
 use cofferdam_policy::secret_paths::Bases;
 use cofferdam_sandbox::overlay::Layer;
 use cofferdam_sandbox::plan::{Identity, Isolation, Limits, Network, Plan};
@@ -18,11 +24,16 @@ use cofferdam_sandbox::planner;
 use cofferdam_sandbox::request::{Profile, Request};
 use cofferdam_sandbox::survey::Machine;
 use cofferdam_sandbox::text::Text;
+use cofferdam_secrets::source::HostVariables;
 
-use crate::args::run::{Isolation as TypedIsolation, Profile as TypedProfile, SandboxOptions};
+use crate::args::run::{
+    Isolation as TypedIsolation, Network as TypedNetwork, Profile as TypedProfile, SandboxOptions,
+};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::outlet::{self, Outlet, Telling};
 use crate::places::Places;
+use crate::secret_sources::SecretSources;
 use crate::settings::{self, Settings};
 
 /// Open files that a command may have: what servers are given, and far from what the kernel can hold.
@@ -35,13 +46,19 @@ pub struct Wished {
     pub request: Request,
     /// Time on the wall clock.
     pub timeout: Option<Duration>,
-    layered: Layered,
-    places: Places,
+    pub layered: Layered,
+    pub places: Places,
+    /// What the project in the workspace says.
+    pub project: Option<Project>,
+    /// The hosts that were typed.
+    pub allow: Vec<AllowRule>,
+    providers: Vec<String>,
+    inherited: Vec<String>,
 }
 
 impl Wished {
     /// Reads the configuration, lets the project narrow it, and puts what was typed on top.
-    pub fn read(args: &SandboxOptions, network: Network) -> Result<Self, Failure> {
+    pub fn read(args: &SandboxOptions) -> Result<Self, Failure> {
         let settings = Settings::load()?;
         let workspace = resolve(args.workspace.as_deref().unwrap_or(Path::new(".")))?;
         let home = home()?;
@@ -49,10 +66,14 @@ impl Wished {
             hide.iter().filter_map(|text| document::locate(text, beside, Some(&home))).collect()
         };
         let mut hide = hidden(&settings.config.sandbox.hide, &settings.places.config);
+        let network = network(args, &settings.config);
+        let mut allow = allowed(&args.allow)?;
+        allow.extend(inherited(&args.inherit_credentials, &settings.config)?);
         let mut layered = Layered::new(settings.config);
-        if let Some(project) = project(&workspace)? {
+        let project = project(&workspace)?;
+        if let Some(project) = &project {
             hide.extend(hidden(&project.hide, &workspace));
-            layered = layered.narrow(project);
+            layered = layered.narrow(project.clone());
         }
         hide.extend(args.hide.iter().cloned());
         let layered = layered.overridden_by(typed(args));
@@ -72,6 +93,9 @@ impl Wished {
             home,
             layer: None,
             network,
+            further_ports: Vec::new(),
+            files: Vec::new(),
+            trust: None,
             isolation: match (args.isolation, sandbox.isolation) {
                 (Some(TypedIsolation::BestEffort), _) | (None, document::Isolation::BestEffort) => {
                     Isolation::BestEffort
@@ -82,7 +106,16 @@ impl Wished {
             },
             limits: limits(sandbox.limits),
         };
-        Ok(Self { request, timeout: sandbox.limits.wall, layered, places: settings.places })
+        Ok(Self {
+            request,
+            timeout: sandbox.limits.wall,
+            places: settings.places,
+            project,
+            allow,
+            providers: args.provider.clone(),
+            inherited: args.inherit_credentials.clone(),
+            layered,
+        })
     }
 
     /// Lets all writes to the workspace go to a new layer.
@@ -111,8 +144,52 @@ impl Wished {
             .map_err(|refusal| Failure::new(Exit::NotStarted, refusal.to_string()).hint(refusal.hint()))
     }
 
+    /// Opens the way out of a sealed network, and asks for what belongs to it. None for any other network, and where
+    /// it cannot be opened and need not be: the sandbox then has no network.
+    pub fn open_outlet(&mut self, session: Label, telling: Telling) -> Result<Option<Outlet>, Failure> {
+        if self.request.network != Network::Proxy {
+            return Ok(None);
+        }
+        let config = &self.layered.config;
+        let wish = outlet::Wish {
+            places: &self.places,
+            config,
+            project: self.project.as_ref(),
+            allow: &self.allow,
+            providers: &self.providers,
+            inherited: &self.inherited,
+            session,
+            telling,
+        };
+        let opened =
+            Outlet::open(&wish, SecretSources::with(&self.places, config, HostVariables::of_this_process()))
+                .and_then(|outlet| {
+                    Ok((outlet::further_ports(config, &self.allow, &outlet.providers)?, outlet))
+                });
+        match opened {
+            Ok((ports, outlet)) => {
+                self.request.further_ports = ports;
+                self.request.trust = Some(outlet.trust());
+                self.request.files = outlet.files();
+                Ok(Some(outlet))
+            }
+            Err(failure) if config.egress.enforce => Err(failure),
+            Err(failure) => {
+                failure.report();
+                eprintln!("cofferdam: warning: the command has no network, because egress is not enforced");
+                self.request.network = Network::None;
+                Ok(None)
+            }
+        }
+    }
+
     /// The command with the environment that an unknown program gets.
-    pub fn image(&self, typed: &[OsString], command: &[OsString]) -> Result<Image, Failure> {
+    pub fn image(
+        &self,
+        typed: &[OsString],
+        command: &[OsString],
+        outlet: Option<&Outlet>,
+    ) -> Result<Image, Failure> {
         let config = &self.layered.config;
         let passed = config.sandbox.pass.iter().map(|name| (OsString::from(name), Origin::Configuration));
         let typed = typed.iter().map(|wish| (wish.clone(), Origin::CommandLine));
@@ -125,13 +202,71 @@ impl Wished {
             })?;
         let host = HostEnvironment::new(std::env::vars_os());
         let registry = Registry::new(config.providers.clone());
+        let fixed = match outlet {
+            Some(outlet) => {
+                outlet.check(&wishes, &host, config.egress.enforce)?;
+                let fixed = outlet.variables(&wishes, &host);
+                fixed.map_err(|bad| Failure::new(Exit::NotStarted, format!("the wiring: {bad}")))?
+            }
+            None => Vec::new(),
+        };
+        let inherited: Vec<&str> = self.inherited.iter().map(String::as_str).collect();
         let mut request = environment::Request::plain(Trust::Unknown);
         request.wishes = &wishes;
+        request.fixed = &fixed;
+        request.credentials = match inherited.as_slice() {
+            [] => Credentials::Strip,
+            providers => Credentials::Inherit(providers),
+        };
         let built = environment::build(&host, &request, &ProviderVariables::new(&registry));
+        if let Some(outlet) = outlet {
+            outlet.record_environment(&built, &self.inherited)?;
+        }
         Image::new(command, &built.environment).map_err(|error| {
             Failure::new(Exit::NotStarted, format!("the command cannot be started: {error}"))
         })
     }
+}
+
+/// The network that was asked for; the dangerous one with a word about what it gives up.
+fn network(options: &SandboxOptions, config: &Config) -> Network {
+    if options.danger_host_network {
+        eprintln!(
+            "cofferdam: the command has the host's network: it reaches every host and every local service"
+        );
+        return Network::Host;
+    }
+    match options.network {
+        Some(TypedNetwork::Proxy) => Network::Proxy,
+        Some(TypedNetwork::None) => Network::None,
+        None if config.egress.enabled => Network::Proxy,
+        None => Network::None,
+    }
+}
+
+/// The hosts that were typed, as rules.
+fn allowed(typed: &[String]) -> Result<Vec<AllowRule>, Failure> {
+    let rule = |text: &String| match HostPattern::parse_with_port(text) {
+        Ok((host, port)) => Ok(AllowRule::whole_host(host, port)),
+        Err(error) => Err(Failure::new(Exit::Usage, format!("--allow {}: {error}", quoted(text)))
+            .hint("write a host such as api.example.com, api.example.com:8443 or *.example.com")),
+    };
+    typed.iter().map(rule).collect()
+}
+
+/// Where a real credential that is handed over is good, it may go.
+fn inherited(names: &[String], config: &Config) -> Result<Vec<AllowRule>, Failure> {
+    let registry = Registry::new(config.providers.clone());
+    let mut rules = Vec::new();
+    for name in names {
+        let provider = registry.by_name(name).ok_or_else(|| {
+            Failure::new(Exit::Usage, format!("there is no provider {}", quoted(name)))
+                .hint("cofferdam providers list shows them all")
+        })?;
+        eprintln!("cofferdam: the command gets the real key of {name}");
+        rules.extend(InUse::new(vec![provider]).allow_rules());
+    }
+    Ok(rules)
 }
 
 fn typed(args: &SandboxOptions) -> RunOptions {

@@ -15,8 +15,8 @@ use super::client::sessions_directory;
 use super::place::{self, Sessions};
 use super::protocol::{Born, Setup};
 use crate::args::session::SessionNew;
+use crate::commands::run::outcome;
 use crate::commands::run::wish::Wished;
-use crate::commands::run::{self, outcome};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -28,8 +28,10 @@ pub fn new(args: &SessionNew) -> Result<Exit, Failure> {
         Failure::new(Exit::NotStarted, format!("cannot use {}: {error}", directory.display()))
             .hint("it must be a directory of yours that nobody else can enter")
     })?;
-    let network = run::network(&args.sandbox);
-    let wished = Wished::read(&args.sandbox, network)?;
+    let mut wished = Wished::read(&args.sandbox)?;
+    if wished.request.network == Network::Proxy {
+        wished.request.network = Network::None;
+    }
     let setup = Setup {
         name: name.clone(),
         sessions: directory.as_path().into(),
@@ -38,7 +40,7 @@ pub fn new(args: &SessionNew) -> Result<Exit, Failure> {
         lifetime: wished.timeout,
         idle: args.idle_timeout,
     };
-    let image = wished.image(&args.sandbox.env, &[])?;
+    let image = wished.image(&args.sandbox.env, &[], None)?;
     let failed = |error: io::Error| {
         Failure::new(Exit::NotStarted, format!("the session could not be started: {error}"))
     };
@@ -47,7 +49,7 @@ pub fn new(args: &SessionNew) -> Result<Exit, Failure> {
     keeper.send(&setup, &[image.as_fd()]).map_err(failed)?;
     match keeper.receive().map_err(failed)? {
         Some((Born::Ready(report), _)) => {
-            if network != Network::Host {
+            if wished.request.network != Network::Host {
                 outcome::tell_missing(&report);
             }
             output::text(&format!("{name}\n")).map(|()| Exit::Success)

@@ -1,5 +1,6 @@
 //! G. Network.
 
+use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use crate::probe::{Mistake, Outcome, Probe, Words};
 
 pub const PROBES: &[Probe] = &[
     Probe { name: "tcp", threat: 89, takes: "ADDRESS:PORT", attack: tcp },
+    Probe { name: "http", threat: 91, takes: "ADDRESS:PORT", attack: http },
     Probe { name: "resolve", threat: 92, takes: "NAME", attack: resolve },
     Probe { name: "udp", threat: 94, takes: "ADDRESS:PORT", attack: udp },
     Probe { name: "raw-socket", threat: 94, takes: "", attack: raw_socket },
@@ -23,6 +25,26 @@ const PATIENCE: Duration = Duration::from_secs(2);
 fn tcp(words: &mut Words) -> Result<Outcome, Mistake> {
     let address: SocketAddr = words.parsed("address with a port")?;
     Ok(Outcome::of(TcpStream::connect_timeout(&address, PATIENCE), |_| "connected".to_owned()))
+}
+
+/// A request in the clear. A proxy that answers in the place of the host and says so has not let it through.
+fn http(words: &mut Words) -> Result<Outcome, Mistake> {
+    let address: SocketAddr = words.parsed("address with a port")?;
+    let answer = TcpStream::connect_timeout(&address, PATIENCE).and_then(|mut stream| {
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.write_all(
+            format!("GET / HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").as_bytes(),
+        )?;
+        let mut answer = [0; 256];
+        let length = stream.read(&mut answer)?;
+        Ok(String::from_utf8_lossy(&answer[..length]).into_owned())
+    });
+    Ok(match answer {
+        Ok(answer) if answer.contains("cofferdam-reason") => {
+            Outcome::Closed("refused by the proxy".to_owned())
+        }
+        answer => Outcome::of(answer, |_| "answered".to_owned()),
+    })
 }
 
 fn resolve(words: &mut Words) -> Result<Outcome, Mistake> {
