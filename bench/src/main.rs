@@ -2,6 +2,7 @@
 //! against the limit, in one run. `cargo xtask bench [NAME…] [--json]` builds and runs it.
 
 mod audit;
+mod exec_code;
 mod gate;
 mod policy_match;
 mod redaction;
@@ -24,6 +25,7 @@ const BENCHMARKS: &[Benchmark] = &[
     ("sandbox", sandbox::run),
     ("session", session::run),
     ("shim", shim::run),
+    ("exec_code", exec_code::run),
     ("policy_match", policy_match::run),
     ("redaction", redaction::run),
     ("audit", audit::run),

@@ -21,7 +21,7 @@ use super::run::wish::Wished;
 use crate::args::exec_code::ExecCode;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::gatekeeper::{Gatekeeper, warn_if_nobody};
+use crate::gatekeeper::{Gatekeeper, grants_failure, warn_if_nobody};
 use granted::Wanted;
 use outcome::{Outcome, Status, Teller};
 use running::Job;
@@ -40,6 +40,7 @@ pub fn run(args: &ExecCode) -> Result<Exit, Failure> {
     let context = keeper.context(args.session.clone(), args.session_kind, &directory, Backend::Isolated);
     let approver = keeper.at_terminal(&context);
     warn_if_nobody(&context, &approver);
+    let session = keeper.broker.revocation(&context.session).map_err(|error| grants_failure(&error))?;
     let teller = Teller::new(args.json);
     teller.asking(&script);
     let decided =
@@ -51,8 +52,17 @@ pub fn run(args: &ExecCode) -> Result<Exit, Failure> {
     let prepared = cofferdam_sandbox::launch::prepare().map_err(|error| run_outcome::not_begun(&error))?;
     let limits =
         Limits { time: wished.timeout.unwrap_or(USUAL_TIME), calls: args.max_calls, ..Limits::default() };
-    let job =
-        Job { script, wanted, limits, wished, variables: args.sandbox.env.clone(), keeper, context, teller };
+    let job = Job {
+        script,
+        wanted,
+        limits,
+        wished,
+        variables: args.sandbox.env.clone(),
+        keeper,
+        context,
+        session,
+        teller,
+    };
     let outcome = running::run(job, prepared, began)?;
     outcome.finish()
 }

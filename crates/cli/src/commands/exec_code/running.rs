@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cofferdam_approvals::SessionContext;
+use cofferdam_approvals::{Revocation, SessionContext};
 use cofferdam_audit::Label;
 use cofferdam_exec_broker::limits::{Clock, Limits};
 use cofferdam_exec_broker::{Broker, Door, Language, Peers, module};
@@ -49,6 +49,8 @@ pub struct Job {
     pub variables: Vec<OsString>,
     pub keeper: Arc<Gatekeeper>,
     pub context: SessionContext,
+    /// How the session stood before the script was asked about.
+    pub session: Revocation,
     pub teller: Teller,
 }
 
@@ -56,7 +58,7 @@ pub fn run(job: Job, prepared: Prepared, began: Instant) -> Result<Outcome, Fail
     let failed = |error: io::Error| Failure::new(Exit::NotStarted, format!("the sandbox was lost: {error}"));
     let signals = Signals::take_over(&PASSED_ON).map_err(failed)?;
     let secrets = KnownSecrets::load()?;
-    let Job { script, wanted, limits, mut wished, mut variables, keeper, context, teller } = job;
+    let Job { script, wanted, limits, mut wished, mut variables, keeper, context, session, teller } = job;
     let granted = wanted.start(Configured {
         providers: wished.providers(),
         workspace: wished.request.workspace.clone(),
@@ -118,7 +120,7 @@ pub fn run(job: Job, prepared: Prepared, began: Instant) -> Result<Outcome, Fail
     broker.serve_stream(stream);
     let at_door = Arc::clone(&broker);
     thread::spawn(move || at_door.serve_door(&door));
-    let end = Watch { sandbox: &sandbox, toolbox: &toolbox, how: None, deadline: None }
+    let end = Watch { sandbox: &sandbox, toolbox: &toolbox, how: None, deadline: None, session }
         .watch(&signals)
         .map_err(failed)?;
     broker.end();
@@ -193,6 +195,8 @@ enum How {
     NotStarted,
     TimedOut,
     Interrupted(i32),
+    /// Whoever it runs for was taken the right to.
+    Revoked,
     Lost,
 }
 
@@ -203,6 +207,8 @@ struct Watch<'a> {
     how: Option<How>,
     /// After it was asked to end: when nobody asks any more.
     deadline: Option<Instant>,
+    /// How the session stood when the script was approved.
+    session: Revocation,
 }
 
 impl Watch<'_> {
@@ -214,6 +220,9 @@ impl Watch<'_> {
             };
             if left.is_zero() {
                 self.time_is_up();
+            }
+            if self.how.is_none() && self.toolbox.revocation().as_ref() != Some(&self.session) {
+                self.ask_to_end(How::Revoked);
             }
             let wait = left.min(LOOK);
             let wait = Timespec { tv_sec: 0, tv_nsec: i64::from(wait.subsec_nanos()) };
@@ -300,6 +309,7 @@ impl How {
                 Some(128 + signal),
                 Some(format!("it was interrupted by signal {signal}")),
             ),
+            Self::Revoked => (Status::Interrupted, None, Some("its session was revoked".to_owned())),
             Self::Lost => (Status::Interrupted, None, Some("the sandbox was ended from outside".to_owned())),
         };
         outcome.status = status;

@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cofferdam_approvals::{Approved, Refused, SessionContext, Weighed};
+use cofferdam_approvals::{Approved, Refused, Revocation, SessionContext, Weighed};
 use cofferdam_exec_broker::limits::{Clock, Limits};
 use cofferdam_exec_broker::message::{ErrorKind, ToolError};
 use cofferdam_exec_broker::output::shortened;
@@ -117,6 +117,11 @@ impl Toolbox {
             Value::Object(fields) => fields.values_mut().for_each(|field| self.redact(field)),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
+    }
+
+    /// How the session stands now; what cannot be read counts as taken back.
+    pub fn revocation(&self) -> Option<Revocation> {
+        self.keeper.broker.revocation(&self.context.session).ok()
     }
 
     pub fn calls_made(&self) -> Vec<CallMade> {
