@@ -180,6 +180,12 @@ impl Judge<'_> {
                     | "-SIGSTOP"
             )
         });
+        // `-f 'node server.js'` says which program; `-f python` could be anybody's.
+        let specific = call.has(&['f'], &["full"])
+            && call
+                .operands()
+                .all(|word| word.text().contains([' ', '/', '.', '-']) && word.text().len() > 5);
+        let hard = hard && !specific;
         let users = call
             .texts()
             .any(|text| matches!(text, "-u" | "-U" | "--euid" | "--user" | "-G") || text.starts_with("-u"));

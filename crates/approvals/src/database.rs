@@ -77,6 +77,7 @@ impl Judge<'_> {
                 call.line(),
             );
         }
+        self.unseen(call);
         let mut texts: Vec<String> = call.texts().map(str::to_owned).collect();
         if let Some(input) = call.input.text() {
             texts.push(input.text().to_owned());
@@ -109,6 +110,34 @@ impl Judge<'_> {
             for statement in statements(text) {
                 self.statement(&statement, call);
             }
+        }
+    }
+
+    /// A string of a program that is handed to a database.
+    pub(crate) fn statements_in(&mut self, text: &str, call: &Call) {
+        for statement in statements(text) {
+            self.statement(&statement, call);
+        }
+    }
+
+    /// A file of statements that nobody has looked at, run on another machine.
+    fn unseen(&mut self, call: &Call) {
+        let file = call.texts().any(|text| matches!(text, "-f" | "--file") || text.starts_with("--file="))
+            || matches!(&call.input, cofferdam_shell_syntax::Input::File(_));
+        let host = call.value(&["-h", "--host", "-H"]).map(cofferdam_shell_syntax::Word::text);
+        let away = host.is_some_and(|host| {
+            !matches!(host, "localhost" | "127.0.0.1" | "::1" | "db" | "postgres" | "mysql")
+                && !host.starts_with('/')
+        });
+        if file && away {
+            self.report(
+                &Report::ask(
+                    "unseen-statements",
+                    Category::Databases,
+                    "Statements that this line does not show are run on another machine.",
+                ),
+                call.line(),
+            );
         }
     }
 

@@ -36,7 +36,98 @@ fn names_scratch(word: &Word) -> bool {
         && word.sources().iter().all(|source| matches!(source, Source::Variable(name) if scratch(name)))
 }
 
+/// Programs that only look at a disk, or that have rules of their own.
+const READS_DISKS: &[&str] = &[
+    "[",
+    "[[",
+    "blkid",
+    "blockdev",
+    "btrfs",
+    "cat",
+    "cryptsetup",
+    "dd",
+    "df",
+    "dumpe2fs",
+    "e2label",
+    "echo",
+    "eject",
+    "fdisk",
+    "file",
+    "findfs",
+    "findmnt",
+    "fsck",
+    "fuser",
+    "hdparm",
+    "iostat",
+    "ls",
+    "lsblk",
+    "lsof",
+    "mdadm",
+    "mount",
+    "ntfsinfo",
+    "nvme",
+    "parted",
+    "partx",
+    "printf",
+    "readlink",
+    "realpath",
+    "sdparm",
+    "sfdisk",
+    "sgdisk",
+    "sg_inq",
+    "smartctl",
+    "stat",
+    "test",
+    "tune2fs",
+    "udevadm",
+    "umount",
+    "wipefs",
+    "xfs_info",
+    "zdb",
+    "zpool",
+    "swaplabel",
+    "lsscsi",
+    "grep",
+    "rg",
+    "git",
+    "sha256sum",
+    "md5sum",
+    "hexdump",
+    "xxd",
+    "od",
+    "strings",
+    "head",
+    "badblocks-ro",
+    "gdisk",
+    "cfdisk",
+    "lvs",
+    "pvs",
+    "vgs",
+    "export",
+    "read",
+    "diskutil",
+];
+
 impl Judge<'_> {
+    /// A disk handed to a program that nobody said only looks at it.
+    pub(crate) fn devices(&mut self, program: &str, call: &Call) {
+        if READS_DISKS.contains(&program) {
+            return;
+        }
+        let device = |word: &Word| {
+            let value = word.text().split_once('=').map_or(word.text(), |(_, value)| value);
+            value.starts_with("/dev/")
+                && !word.text().contains(char::is_whitespace)
+                && crate::place::is_device(value)
+        };
+        if call.arguments().iter().any(device) {
+            self.report(
+                &Report::ask("disk-operand", Disks, "It works on a whole disk, past its files."),
+                call.line(),
+            );
+        }
+    }
+
     pub(crate) fn deletions(&mut self, shell: &Shell, program: &str, call: &Call) {
         match program {
             "rm" | "grm" | "srm" | "rmdir" | "unlink" | "shred" | "gshred" | "wipe" | "trash" | "rimraf"
@@ -47,13 +138,16 @@ impl Judge<'_> {
             | "gchown" => self.permissions(program, call),
             "rsync" => self.mirrored(call),
             "mv" | "gmv" => self.moved(call),
-            "cp" | "install" if call.operands().next().is_some_and(|word| word.text() == "/dev/null") => {
+            "cp" | "install" | "ln"
+                if call.operands().any(|word| word.text() == "/dev/null")
+                    && call.operands().last().is_some_and(|word| word.text() != "/dev/null") =>
+            {
                 self.report(
                     &Report::ask("empty-file", FileDestruction, "It throws away the contents of a file."),
                     call.line(),
                 );
             }
-            "dd" if call.has_word(&["if=/dev/null"]) => {
+            "dd" if call.has_word(&["if=/dev/null"]) || self.noise_over_a_document(call) => {
                 self.report(
                     &Report::ask("empty-file", FileDestruction, "It throws away the contents of a file."),
                     call.line(),
@@ -68,6 +162,15 @@ impl Judge<'_> {
                     call.line(),
                 );
             }
+            "tee"
+                if call.input.text().is_some_and(|text| !text.is_unknown() && text.is_empty())
+                    && !call.has(&['a'], &["append"]) =>
+            {
+                self.report(
+                    &Report::ask("empty-file", FileDestruction, "It throws away the contents of a file."),
+                    call.line(),
+                );
+            }
             "truncate" => {
                 for word in call
                     .operands()
@@ -76,7 +179,7 @@ impl Judge<'_> {
                     let path = call.path(word, self.context);
                     if matches!(
                         path.place,
-                        Place::Inside | Place::Repository | Place::Outside | Place::HomeTop
+                        Place::Inside | Place::Repository | Place::Outside | Place::HomeTop | Place::Unknown
                     ) {
                         self.report(
                             &Report::ask(
@@ -91,6 +194,23 @@ impl Judge<'_> {
             }
             _ => {}
         }
+    }
+
+    /// Noise or zeros where something other than an image or a test file stands.
+    fn noise_over_a_document(&self, call: &Call) -> bool {
+        let noise =
+            call.texts().any(|text| matches!(text, "if=/dev/urandom" | "if=/dev/random" | "if=/dev/zero"));
+        let over = call.texts().filter_map(|text| text.strip_prefix("of=")).any(|target| {
+            let name = target.rsplit('/').next().unwrap_or(target).to_ascii_lowercase();
+            let image = [
+                "img", "bin", "dat", "raw", "iso", "qcow2", "tmp", "test", "swap", "out", "dd", "disk",
+                "file",
+            ]
+            .iter()
+            .any(|kind| name.ends_with(kind) || name.starts_with(kind));
+            name.contains('.') && !image && !target.starts_with("/dev/")
+        });
+        noise && over
     }
 
     fn remove(&mut self, shell: &Shell, program: &str, call: &Call) {
@@ -339,8 +459,14 @@ impl Judge<'_> {
                 call.line(),
             );
         }
+        let thrown_away =
+            matches!(call.path(target, self.context).place, Place::Temporary | Place::TemporaryTop);
         for source in sources {
             let path = call.path(source, self.context);
+            let whole = !path.name().contains('.') || path.name().starts_with('*');
+            if thrown_away && whole && path.place == Place::Inside {
+                self.report(&PROJECT, call.line());
+            }
             match path.place {
                 Place::Root | Place::SystemTop | Place::Home => self.report(&EVERYTHING, call.line()),
                 Place::System => self.report(&SYSTEM, call.line()),

@@ -90,7 +90,7 @@ impl Judge<'_> {
             "lua",
             "ruby",
             "perl",
-            "call system",
+            "call ",
             "call job_start",
             "term",
             "source",

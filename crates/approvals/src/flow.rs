@@ -401,6 +401,18 @@ impl Judge<'_> {
 
     /// A program that this very text has written or downloaded, started by its path.
     pub(crate) fn written_script(&mut self, shell: &mut Shell, call: &Call) {
+        let fetched = call.program() == Some("git")
+            && call.has_word(&["clone"])
+            && call.texts().any(|text| text.contains("://") || text.starts_with("git@"));
+        let installs =
+            self.unpacked && matches!(call.program(), Some("make" | "gmake")) && call.has_word(&["install"]);
+        self.unpacked |= fetched;
+        if installs {
+            self.report(
+                &Report::ask("remote-code", Category::RemoteCode, "It installs what it has just downloaded."),
+                call.line(),
+            );
+        }
         let Some(path) = call.argv.first().and_then(Word::as_known).filter(|path| path.contains('/')) else {
             return;
         };

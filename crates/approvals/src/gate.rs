@@ -8,7 +8,7 @@ use cofferdam_audit::event;
 use crate::approver::{Approver, Notifier};
 use crate::judge::judge_calls;
 use crate::matrix::{self, Case, Step};
-use crate::{Broker, Decision, Digest, Finding, Grants, SessionContext, Subject, visible};
+use crate::{Author, Broker, Decision, Digest, Finding, Grants, SessionContext, Subject, visible};
 
 mod question;
 
@@ -184,7 +184,7 @@ impl<'a> Gate<'a> {
         'a: 'g,
     {
         let context = &question.context;
-        if question.verdict.decision == Decision::Deny {
+        if question.beyond_approval() {
             return question.refused(Reason::Floor, event::Approver::Rules, None);
         }
         if prohibited {
@@ -192,15 +192,21 @@ impl<'a> Gate<'a> {
         }
         let case = Case {
             kind: context.kind,
+            author: context.author,
             mode: context.mode,
             backend: context.backend,
             unattended: context.unattended,
         };
-        let step = matrix::step(case, question.verdict.decision);
+        // What is left of a Deny here is the caller's own policy in the caller's own words.
+        let decision = question.verdict.decision.min(Decision::Ask);
+        let step = matrix::step(case, decision);
         if step != Step::Run && question.approved_before() {
             return question.approved(event::Approver::Stored, None);
         }
         match step {
+            Step::Run if decision == Decision::Ask && context.author == Author::Caller => {
+                question.approved(event::Approver::Caller, None)
+            }
             Step::Run => question.approved(event::Approver::Rules, None),
             Step::AskPerson => Weighed::Ask(question),
             Step::SecondOpinion => question.reviewed(),
@@ -238,6 +244,7 @@ mod tests {
             kind: SessionKind::Interactive,
             mode: Mode::Off,
             backend: Backend::Host,
+            author: Author::Agent,
             unattended: Unattended::Deny,
             place: Context::new(home.path().to_str().unwrap(), "/home/u", "u"),
         };

@@ -71,6 +71,50 @@ impl Judge<'_> {
             "`",
             "qx",
         ];
+        let dumps = [
+            "print(os.environ)",
+            "log(process.env)",
+            "stringify(process.env)",
+            "ENV.to_h",
+            "Deno.env.toObject",
+            "os.environ.items",
+            "dict(os.environ",
+            "ENV.each",
+        ];
+        if dumps.iter().any(|name| program.masked.contains(name)) {
+            self.report(
+                &Report::ask(
+                    "dump-environment",
+                    Category::Credentials,
+                    "It shows the whole environment, secrets included.",
+                ),
+                call.line(),
+            );
+        }
+        let fetches = [
+            "urlretrieve",
+            "urlopen",
+            "requests.get",
+            "https.get",
+            "http.get",
+            "fetch(",
+            "Net::HTTP",
+            "URI.open",
+            "LWP::",
+        ];
+        let starts = ["system(", "popen(", "subprocess.", "execSync", "spawn", "exec("];
+        if fetches.iter().any(|name| program.masked.contains(name))
+            && starts.iter().any(|name| program.masked.contains(name))
+        {
+            self.report(
+                &Report::ask(
+                    "remote-code",
+                    Category::RemoteCode,
+                    "It fetches something and starts a program.",
+                ),
+                call.line(),
+            );
+        }
         if sends.iter().any(|name| text.contains(name))
             && reads.iter().any(|name| mentions(&program.masked, name))
             && !text.contains("localhost")
@@ -150,7 +194,11 @@ impl Judge<'_> {
             },
             Effect::Delete | Effect::DeleteTree => {
                 let target = match arguments.first() {
-                    Some(Argument::Text(text)) => Word::known(text.clone()),
+                    // Many languages read the tilde themselves.
+                    Some(Argument::Text(text)) => match text.strip_prefix("~/") {
+                        Some(rest) => Word::known(format!("{}/{rest}", self.context.home)),
+                        None => Word::known(text.clone()),
+                    },
                     Some(Argument::Other) => Word::unknown(None),
                     Some(Argument::List(_)) | None => {
                         program.string_before(start).map_or_else(|| Word::unknown(None), Word::known)
@@ -179,6 +227,14 @@ impl Judge<'_> {
                 };
                 if let Some(path) = path {
                     self.written(&Word::known(path), call);
+                } else {
+                    // The home put in front of a name: which file that is can be told all the same.
+                    for &(start, end, _) in &program.strings {
+                        let name = program.code[start..end].trim_matches(['"', '\'', '`']);
+                        if name.starts_with("/.") {
+                            self.written(&Word::known(format!("{}{name}", self.context.home)), call);
+                        }
+                    }
                 }
             }
             Effect::Code => match arguments.first() {
@@ -233,7 +289,7 @@ impl Judge<'_> {
                     Argument::Text(text) => Word::known(text.clone()),
                     _ => Word::unknown(None),
                 })),
-                Argument::Other => break,
+                Argument::Other => argv.push(Word::unknown(None)),
             }
             if matches!(argument, Argument::List(_)) {
                 break;
@@ -324,6 +380,10 @@ impl Judge<'_> {
                 && (text.starts_with(['/', '~', '.']) || !text.contains(' '))
             {
                 self.secret_text(text, call);
+            }
+            let queries = ["execute", "query", "exec(", ".raw(", "cursor", "->exec", "do("];
+            if text.contains(' ') && queries.iter().any(|name| program.masked.contains(name)) {
+                self.statements_in(text, call);
             }
         }
     }

@@ -263,6 +263,13 @@ impl Judge<'_> {
             }
             return;
         }
+        if file.as_ref().is_some_and(|file| file.text().ends_with("manage.py"))
+            && call.has_word(&["shell", "shell_plus"])
+            && let Some(code) = call.value(&["-c", "--command"]).cloned()
+        {
+            self.code(shell, language, &code, call);
+            return;
+        }
         match file {
             Some(file) if !matches!(file.text(), "-" | "/dev/stdin") => {
                 match shell.file(file.text()).cloned() {

@@ -162,12 +162,14 @@ impl Judge<'_> {
         self.rules(shell, &program, call);
         self.own_commands(&program, call);
         self.tools(&program, call);
+        self.mounted(&program, call);
         if self.peel(shell, &program, call) {
             return;
         }
         self.interpreters(shell, &program, call);
         self.written_script(shell, call);
         self.deletions(shell, &program, call);
+        self.devices(&program, call);
         self.writes(shell, &program, call);
         self.accounts(shell, &program, call);
         self.transfers(shell, &program, call);
@@ -188,6 +190,17 @@ impl Judge<'_> {
                 call.line(),
             );
             return None;
+        }
+        // `ｒｍ` is not `rm`, but it is meant to be read as that.
+        if word.text().chars().any(|c| !c.is_ascii() && c.is_alphabetic()) {
+            self.report(
+                &Report::ask(
+                    "misleading-characters",
+                    Category::HiddenExecution,
+                    "The name of the program is spelt with letters that look like others.",
+                ),
+                call.line(),
+            );
         }
         if call.program().is_some() {
             self.veiled(shell, word.sources(), call);
@@ -253,6 +266,12 @@ impl Judge<'_> {
             matches!(redirect.kind, RedirectKind::Write | RedirectKind::Append)
                 && redirect.target.text() != "/dev/null"
         });
+        if words.first() == Some(&"yes") && kept && !command.piped {
+            self.report(
+                &Report::ask("fill-disk", Category::SystemControl, "It writes until the disk is full."),
+                words.join(" "),
+            );
+        }
         if all && kept {
             self.report(
                 &Report::ask(

@@ -65,7 +65,8 @@ impl Language {
             "emacs" | "emacsclient" | "guile" | "sbcl" | "clisp" | "racket" | "scheme" | "csi" | "gosh"
             | "ecl" | "chicken" | "mit-scheme" | "ghc" | "runghc" | "swipl" | "ocaml" => Self::Emacs,
             "osascript" => Self::Applescript,
-            "groovy" | "groovysh" | "jshell" | "scala" | "kotlin" | "clojure" | "clj" | "bb" => Self::Groovy,
+            "swift" | "dart" | "kotlinc" | "nim" | "groovy" | "groovysh" | "jshell" | "scala" | "kotlin"
+            | "clojure" | "clj" | "bb" => Self::Groovy,
             "erl" | "elixir" | "iex" | "escript" => Self::Erlang,
             _ => return None,
         })

@@ -55,7 +55,7 @@ pub use judge::{judge, judge_bytes};
 pub use revocation::Revocation;
 pub use rules::{RULES, Rule};
 pub use script::ScriptLanguage;
-pub use session::{Backend, SessionContext};
+pub use session::{Author, Backend, SessionContext};
 pub use subject::{Digest, Subject};
 pub use verdict::{Category, Decision, Finding, Severity, Verdict};
 

@@ -6,7 +6,7 @@
 
 use cofferdam_policy::document::{Mode, SessionKind, Unattended};
 
-use crate::{Backend, Decision};
+use crate::{Author, Backend, Decision};
 
 /// What is done about a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,8 @@ impl Step {
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
     pub kinds: &'static [SessionKind],
-    pub mode: Mode,
+    pub author: Author,
+    pub mode: Option<Mode>,
     pub backend: Option<Backend>,
     pub unattended: Option<Unattended>,
     /// What becomes of [`Decision::Ask`]. `Allow` always runs and `Deny` never does.
@@ -49,11 +50,20 @@ const ATTENDED: &[SessionKind] = &[SessionKind::Interactive, SessionKind::Gatewa
 const UNATTENDED: &[SessionKind] = &[SessionKind::Cron, SessionKind::Headless];
 
 const fn row(kinds: &'static [SessionKind], mode: Mode, ask: Step) -> Row {
-    Row { kinds, mode, backend: None, unattended: None, ask }
+    Row { kinds, author: Author::Agent, mode: Some(mode), backend: None, unattended: None, ask }
 }
 
 /// The table.
 pub const TABLE: &[Row] = &[
+    // `cofferdam run -- make deploy`: who typed that has decided already. The floor holds for them too.
+    Row {
+        kinds: &SessionKind::ALL,
+        author: Author::Caller,
+        mode: None,
+        backend: None,
+        unattended: None,
+        ask: Step::Run,
+    },
     row(ATTENDED, Mode::Manual, Step::AskPerson),
     row(ATTENDED, Mode::Smart, Step::SecondOpinion),
     row(ATTENDED, Mode::Off, Step::Run),
@@ -69,6 +79,7 @@ pub const TABLE: &[Row] = &[
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Case {
     pub kind: SessionKind,
+    pub author: Author,
     pub mode: Mode,
     pub backend: Backend,
     pub unattended: Unattended,
@@ -83,7 +94,8 @@ pub fn step(case: Case, verdict: Decision) -> Step {
             .iter()
             .find(|row| {
                 row.kinds.contains(&case.kind)
-                    && row.mode == case.mode
+                    && row.author == case.author
+                    && row.mode.is_none_or(|mode| mode == case.mode)
                     && row.backend.is_none_or(|backend| backend == case.backend)
                     && row.unattended.is_none_or(|unattended| unattended == case.unattended)
             })
@@ -98,9 +110,14 @@ pub fn markdown() -> String {
     for row in TABLE {
         let kinds: Vec<&str> = row.kinds.iter().map(|kind| kind.name()).collect();
         let mode = match row.mode {
-            Mode::Manual => "manual",
-            Mode::Smart => "smart",
-            Mode::Off => "off",
+            Some(Mode::Manual) => "manual",
+            Some(Mode::Smart) => "smart",
+            Some(Mode::Off) => "off",
+            None => "any",
+        };
+        let kinds = match row.author {
+            Author::Agent => kinds.join(", "),
+            Author::Caller => "the caller\u{2019}s own words".to_owned(),
         };
         let place = match (row.backend, row.unattended) {
             (Some(backend), _) => backend.name().to_owned(),
@@ -111,7 +128,7 @@ pub fn markdown() -> String {
         };
         text.push_str(&format!(
             "| {} | {mode} | {place} | {} | {} | {} |\n",
-            kinds.join(", "),
+            kinds,
             Step::Run.words(),
             row.ask.words(),
             Step::Refuse.words()
@@ -129,11 +146,14 @@ mod tests {
         kinds.flat_map(|kind| {
             [Mode::Manual, Mode::Smart, Mode::Off].into_iter().flat_map(move |mode| {
                 [Backend::Host, Backend::Isolated].into_iter().flat_map(move |backend| {
-                    [Unattended::Deny, Unattended::Allow].into_iter().map(move |unattended| Case {
-                        kind,
-                        mode,
-                        backend,
-                        unattended,
+                    [Unattended::Deny, Unattended::Allow].into_iter().flat_map(move |unattended| {
+                        [Author::Agent, Author::Caller].into_iter().map(move |author| Case {
+                            kind,
+                            author,
+                            mode,
+                            backend,
+                            unattended,
+                        })
                     })
                 })
             })
@@ -145,6 +165,7 @@ mod tests {
         for case in all() {
             let watched = matches!(case.kind, SessionKind::Interactive | SessionKind::Gateway);
             let expected = match (watched, case.mode) {
+                _ if case.author == Author::Caller => Step::Run,
                 (true, Mode::Manual) => Step::AskPerson,
                 (true, Mode::Smart) => Step::SecondOpinion,
                 (true, Mode::Off) => Step::Run,

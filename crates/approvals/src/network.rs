@@ -249,6 +249,9 @@ impl Judge<'_> {
     fn copies_out(&mut self, shell: &mut Shell, program: &str, call: &Call) {
         let operands: Vec<&Word> = call.operands().collect();
         let Some((target, sources)) = operands.split_last() else { return };
+        if call.has(&[], &["dry-run", "list-only"]) || (program == "rsync" && call.has(&['n'], &[])) {
+            return;
+        }
         let remote = |word: &Word| {
             let text = word.text();
             text.contains("::")

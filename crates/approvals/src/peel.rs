@@ -32,6 +32,22 @@ impl Judge<'_> {
                 }
                 return true;
             }
+            "cmake" if call.argv.get(1).is_some_and(|word| word.text() == "-E") => {
+                let mut argv = call.argv[2..].to_vec();
+                let plain: &[&str] = match argv.first().map(Word::text) {
+                    Some("remove_directory") => &["rm", "-r"],
+                    Some("remove") => &["rm", "-f"],
+                    Some("copy" | "copy_directory" | "copy_if_different") => &["cp"],
+                    Some("rename") => &["mv"],
+                    Some("create_symlink") => &["ln"],
+                    _ => &[],
+                };
+                if !plain.is_empty() {
+                    argv.splice(..1, plain.iter().map(|word| Word::known(*word)));
+                }
+                self.inspect(shell, &call.with_argv(argv));
+                return true;
+            }
             "busybox" | "toybox" => {
                 if call.argv.len() > 1 && !call.argv[1].text().starts_with('-') {
                     self.inspect(shell, &call.with_argv(call.argv[1..].to_vec()));

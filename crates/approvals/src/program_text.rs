@@ -102,7 +102,11 @@ impl<'a> Program<'a> {
                     Some('{') if known.effect == Effect::Code => false,
                     Some(next)
                         if (language == Language::Perl
-                            || language == Language::Ruby && known.effect == Effect::Code)
+                            || language == Language::Ruby
+                                && matches!(
+                                    known.effect,
+                                    Effect::Code | Effect::Delete | Effect::DeleteTree
+                                ))
                             && (next.is_alphabetic() || next == '<')
                             && rest.starts_with(' ') =>
                     {

@@ -295,7 +295,8 @@ impl Judge<'_> {
         let inverted = matches!(program, "cp" | "mv" | "install" | "ln") && operands.len() == 2;
         // Certificates are public; keys in files of the same kind are not, and only these commands show them.
         let certificate = program == "openssl"
-            && !call.has_word(&["enc", "base64", "rsa", "ec", "pkey", "pkcs8", "pkcs12"]);
+            && (call.has_word(&["-pubout", "-pubin", "-modulus"])
+                || !call.has_word(&["enc", "base64", "rsa", "ec", "pkey", "pkcs8", "pkcs12"]));
         // A key that is made here is written, not read.
         let made: Vec<&Word> =
             ["-keyout", "-out", "--out"].iter().filter_map(|option| call.value(&[option])).collect();
@@ -352,6 +353,43 @@ impl Judge<'_> {
         let path = if path.place == place::Place::Unknown { text } else { &path.text };
         if place::is_secret(path) {
             self.report(&SECRET, call.line());
+        }
+    }
+
+    /// Directories of keys that a container is given.
+    pub(crate) fn mounted(&mut self, program: &str, call: &Call) {
+        if !matches!(program, "docker" | "podman" | "nerdctl") || !call.has_word(&["run", "create"]) {
+            return;
+        }
+        for word in call.arguments() {
+            let text = word.text();
+            let value = text.strip_prefix("-v").filter(|value| !value.is_empty()).unwrap_or(text);
+            let value =
+                value.split_once("=").filter(|_| value.starts_with("--")).map_or(value, |(_, value)| value);
+            let source = value
+                .split(',')
+                .find_map(|part| part.strip_prefix("source=").or_else(|| part.strip_prefix("src=")))
+                .or_else(|| value.split_once(':').map(|(source, _)| source))
+                .filter(|source| source.contains('/') || source.starts_with('~'));
+            let Some(source) = source else { continue };
+            let kept = [
+                ".ssh",
+                ".aws",
+                ".gnupg",
+                ".kube",
+                ".docker",
+                ".config",
+                ".azure",
+                ".netrc",
+                ".password-store",
+            ];
+            if kept.iter().any(|name| source.trim_end_matches('/').ends_with(name)) {
+                self.report(
+                    &Report::ask("mounts-secrets", Credentials, "It hands keys of yours to a container."),
+                    call.line(),
+                );
+            }
+            self.secret_text(source, call);
         }
     }
 

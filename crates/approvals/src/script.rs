@@ -101,6 +101,7 @@ mod tests {
             kind: SessionKind::Interactive,
             mode: Mode::Manual,
             backend: Backend::Isolated,
+            author: crate::Author::Agent,
             unattended: Unattended::Deny,
             place: Context::new("/w", "/home/u", "u"),
         };

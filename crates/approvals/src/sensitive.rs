@@ -20,6 +20,81 @@ pub(crate) fn is_device(path: &str) -> bool {
             .any(|prefix| name.starts_with(prefix))
 }
 
+/// Programs that somebody would put another in front of.
+const EVERYDAY: &[&str] = &[
+    "ls",
+    "cat",
+    "cp",
+    "mv",
+    "rm",
+    "sudo",
+    "su",
+    "doas",
+    "git",
+    "ssh",
+    "scp",
+    "python",
+    "python3",
+    "pip",
+    "pip3",
+    "node",
+    "npm",
+    "npx",
+    "docker",
+    "kubectl",
+    "make",
+    "gcc",
+    "cc",
+    "curl",
+    "wget",
+    "bash",
+    "sh",
+    "zsh",
+    "fish",
+    "grep",
+    "sed",
+    "awk",
+    "find",
+    "vim",
+    "vi",
+    "nano",
+    "less",
+    "man",
+    "tar",
+    "env",
+    "which",
+    "ps",
+    "top",
+    "systemctl",
+    "apt",
+    "brew",
+    "cargo",
+    "rustc",
+    "go",
+    "java",
+    "claude",
+    "codex",
+    "gemini",
+    "gpg",
+    "pass",
+    "aws",
+    "gcloud",
+    "az",
+    "terraform",
+    "helm",
+    "code",
+    "op",
+    "bw",
+    "vault",
+    "yarn",
+    "pnpm",
+    "tmux",
+    "cd",
+    "echo",
+    "passwd",
+    "login",
+];
+
 /// Files that run by themselves later: shell start-up files, timers, services, hooks, keys that open the door.
 pub(crate) fn is_startup(path: &str, context: &Context) -> bool {
     let home = path.strip_prefix(&context.home).or_else(|| path.strip_prefix("/root")).or_else(|| {
@@ -86,8 +161,6 @@ pub(crate) fn is_startup(path: &str, context: &Context) -> bool {
             ".config/systemd/",
             ".config/autostart/",
             ".local/share/systemd/",
-            ".local/bin/",
-            "bin/",
             ".config/fish/",
             ".bashrc.d/",
             ".zsh/",
@@ -100,7 +173,12 @@ pub(crate) fn is_startup(path: &str, context: &Context) -> bool {
             ".config/cron",
             ".gnupg/",
         ];
+        let shadowed = rest
+            .strip_prefix(".local/bin/")
+            .or_else(|| rest.strip_prefix("bin/"))
+            .is_some_and(|name| EVERYDAY.contains(&name) || name.contains('*'));
         if files.contains(&rest)
+            || shadowed
             || directories.iter().any(|directory| rest.starts_with(directory))
             || (rest.starts_with(".ssh") && rest.len() > 4)
         {
@@ -271,66 +349,77 @@ pub(crate) fn is_secret(path: &str) -> bool {
     exact.contains(&name)
         || (lower.starts_with(".env.") || lower.ends_with(".env") && lower.len() > 4 && path.contains('/'))
         || suffix.iter().any(|suffix| lower.ends_with(suffix))
-        || [
-            "/.aws/credentials",
-            "/.aws/*",
-            "/.aws/cli/cache",
-            "/.aws/sso",
-            "/.config/gcloud/",
-            "/.azure/",
-            "/.kube/config",
-            "/.docker/config.json",
-            "/.gnupg/",
-            "/.password-store/",
-            "/.config/gh/hosts.yml",
-            "/.cargo/credentials",
-            "/.gem/credentials",
-            "/.m2/settings.xml",
-            "/.config/rclone",
-            "/.vault-token",
-            "/etc/shadow",
-            "/etc/gshadow",
-            "/etc/sudoers",
-            "/etc/ssl/private",
-            "/etc/ssh/ssh_host",
-            "/.mozilla/firefox",
-            "/.config/google-chrome",
-            "/.config/chromium",
-            "/.local/share/keyrings",
-            "/.config/op/",
-            "/var/run/secrets",
-            "/run/secrets",
-            "/Library/Keychains",
-            "/.claude/.credentials",
-            "/.codex/auth.json",
-            "/.terraform.d/credentials",
-            "/.ssh/id",
-            "/.config/hub",
-            "/.netrc",
-            "/var/lib/kubelet",
-            "/etc/kubernetes/admin.conf",
-            "/etc/kubernetes/pki",
-            "/.config/Bitwarden",
-            "/.bitcoin",
-            "/.ethereum",
-            "/.electrum",
-            "/.config/solana",
-            "/.config/filezilla",
-            "/.thunderbird",
-            "/.local/share/TelegramDesktop",
-            "/.config/Slack",
-            "/.config/discord",
-        ]
-        .iter()
-        .any(|part| path.contains(part))
+        || may_be_kept(path)
+            && [
+                "/.aws/credentials",
+                "/.aws/*",
+                "/.aws/cli/cache",
+                "/.aws/sso",
+                "/.config/gcloud/",
+                "/.azure/",
+                "/.kube/config",
+                "/.docker/config.json",
+                "/.gnupg/",
+                "/.password-store/",
+                "/.config/gh/hosts.yml",
+                "/.cargo/credentials",
+                "/.gem/credentials",
+                "/.m2/settings.xml",
+                "/.config/rclone",
+                "/.vault-token",
+                "/etc/shadow",
+                "/etc/gshadow",
+                "/etc/sudoers",
+                "/etc/ssl/private",
+                "/etc/ssh/ssh_host",
+                "/.mozilla/firefox",
+                "/.config/google-chrome",
+                "/.config/chromium",
+                "/.local/share/keyrings",
+                "/.config/op/",
+                "/var/run/secrets",
+                "/run/secrets",
+                "/Library/Keychains",
+                "/.claude/.credentials",
+                "/.codex/auth.json",
+                "/.terraform.d/credentials",
+                "/.ssh/id",
+                "/.config/hub",
+                "/.netrc",
+                "/var/lib/kubelet",
+                "/etc/kubernetes/admin.conf",
+                "/etc/kubernetes/pki",
+                "/.config/Bitwarden",
+                "/.bitcoin",
+                "/.ethereum",
+                "/.electrum",
+                "/.config/solana",
+                "/.config/filezilla",
+                "/.thunderbird",
+                "/.local/share/TelegramDesktop",
+                "/.config/Slack",
+                "/.config/discord",
+            ]
+            .iter()
+            .any(|part| path.contains(part))
         || (path.starts_with("/proc/")
             && (name == "environ" || name == "mem" || name == "cmdline" && path.contains('*')))
         || path == "/proc/kcore"
         || path == "/dev/mem"
 }
 
+/// Where keys are kept: in hidden directories and in those of the system. Most paths are neither, and need not be
+/// compared with every name on the list.
+fn may_be_kept(path: &str) -> bool {
+    path.contains("/.")
+        || ["/etc/", "/var/", "/run/", "/Library/", "/Users/"].iter().any(|top| path.contains(top))
+}
+
 /// Cofferdam's own policy, record and socket.
 pub(crate) fn is_own_policy(path: &str) -> bool {
+    if !path.contains("cofferdam") && !path.ends_with("/approvals.toml") {
+        return false;
+    }
     path.contains("/.config/cofferdam")
         || path.contains("/.local/state/cofferdam")
         || path.contains("/cofferdam/approvals.toml")
@@ -377,7 +466,7 @@ pub(crate) fn is_agent_policy(path: &str) -> bool {
         "/.github/copilot-instructions",
         "/etc/claude-code",
     ];
-    directory.iter().any(|part| path.contains(part))
+    (path.contains("/.") || path.starts_with("/etc/")) && directory.iter().any(|part| path.contains(part))
         || matches!(
             name,
             "CLAUDE.md"

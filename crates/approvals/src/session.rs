@@ -13,10 +13,20 @@ pub struct SessionContext {
     pub kind: SessionKind,
     pub mode: Mode,
     pub backend: Backend,
+    pub author: Author,
     /// What the configuration says about sessions of this kind, where nobody watches.
     pub unattended: Unattended,
     /// The directory, home and user that the command is judged for.
     pub place: Context,
+}
+
+/// Whose words a command line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Author {
+    /// Whoever called wrote it themself, at a terminal or in a script: to ask them again would be asking twice.
+    Caller,
+    /// An agent made it up.
+    Agent,
 }
 
 /// Where a command runs.

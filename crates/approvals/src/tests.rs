@@ -57,6 +57,16 @@ fn req_a11_a_mention_is_not_an_act() {
 }
 
 #[test]
+fn req_a12_the_manual_calls_it_judgement_in_front_of_the_wall() {
+    let manual = include_str!("../../../docs/approval.md");
+    let opening: String = manual.lines().take(8).collect::<Vec<_>>().join(" ");
+    assert!(opening.contains("good judgement in front of the wall, not the wall"), "{opening}");
+    assert!(opening.contains("decided by the sandbox"), "{opening}");
+    assert!(manual.contains("## Where it stops"));
+    assert!(include_str!("lib.rs").contains("heuristic in front of the sandbox"));
+}
+
+#[test]
 fn what_is_too_much_is_asked_about() {
     let texts = [
         "(".repeat(10 << 20),

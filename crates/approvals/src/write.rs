@@ -207,6 +207,14 @@ impl Judge<'_> {
                     self.report(&SYSTEM, call.line());
                 }
             }
+            "ssh-keygen" if !call.has(&['l', 'y', 'H', 'F', 'B'], &[]) => {
+                let target = call.value(&["-f"]).filter(|target| {
+                    matches!(call.path(target, self.context).place, Place::System | Place::SystemTop)
+                });
+                if let Some(target) = target.cloned() {
+                    self.written(&target, call);
+                }
+            }
             "xxd" => {
                 if let Some(target) = call.operands().nth(1) {
                     self.written(target, call);

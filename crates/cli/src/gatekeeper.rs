@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cofferdam_approvals::approver::{Approver, Notifier, Terminal};
-use cofferdam_approvals::{Backend, Broker, BrokerError, Context, Gate, Grants, GrantsError, SessionContext};
+use cofferdam_approvals::{
+    Author, Backend, Broker, BrokerError, Context, Gate, Grants, GrantsError, SessionContext,
+};
 use cofferdam_audit::{OnWriteFailure, Recorder, Settings as RecordSettings};
 use cofferdam_policy::document::{self, Mode, SessionKind, Unattended};
 use cofferdam_policy::environment::{self, HostEnvironment, ProviderVariables, Request, Trust};
@@ -23,7 +25,7 @@ pub struct Gatekeeper {
     settings: Settings,
     pub broker: Broker,
     pub grants: Grants,
-    recorder: Recorder,
+    pub recorder: Recorder,
 }
 
 impl Gatekeeper {
@@ -56,6 +58,7 @@ impl Gatekeeper {
         }
     }
 
+    /// What an agent asks for.
     pub fn context(
         &self,
         session: String,
@@ -78,7 +81,15 @@ impl Gatekeeper {
         let home = env::var("HOME").unwrap_or_else(|_| "/nonexistent".to_owned());
         let user = env::var("USER").or_else(|_| env::var("LOGNAME")).unwrap_or_else(|_| "user".to_owned());
         let place = Context::new(directory.to_string_lossy(), home, user);
-        SessionContext { session, kind, mode: approval.mode, backend, unattended, place }
+        SessionContext {
+            session,
+            kind,
+            mode: approval.mode,
+            backend,
+            author: Author::Agent,
+            unattended,
+            place,
+        }
     }
 
     fn program(&self, argv: &[String]) -> Option<Notifier> {
@@ -156,7 +167,7 @@ fn notifier_environment() -> environment::ChildEnvironment {
 }
 
 /// A text without anything that has the shape of a key.
-fn redacted(text: &str) -> String {
+pub fn redacted(text: &str) -> String {
     let (patterns, _) = Patterns::new(std::iter::empty());
     let mut redactor =
         Redactor::new(Arc::new(patterns), Replacement::Marker).with_shapes(Arc::new(BTreeSet::new()));

@@ -3,6 +3,7 @@
 //! The program on one page: what was typed becomes [`args::Args`], the command's own file in [`commands`]
 //! does the work, and whatever happens ends in one [`exit::Exit`].
 
+mod admission;
 mod args;
 mod commands;
 mod daemon;

@@ -49,6 +49,7 @@ impl SecretSources {
             base: places.config.clone(),
             home: env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute()),
             fallback,
+            stores: config.secrets.clone(),
         };
         Self { loader, registry }
     }

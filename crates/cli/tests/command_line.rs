@@ -220,3 +220,13 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
         outcome.expect_status(0);
     }
 }
+
+#[test]
+fn a_time_or_size_without_its_unit_is_told_the_units() {
+    let home = Home::new();
+    for (option, value, unit) in [("--timeout", "5", "ms, s, m, h or d"), ("--memory", "64", "MiB")] {
+        let outcome = Cofferdam::new(BINARY, &home).args(["run", option, value, "--", "true"]).run();
+        let told = outcome.expect_status(64).stderr();
+        assert!(told.contains("hint: a") && told.contains(unit), "{told}");
+    }
+}

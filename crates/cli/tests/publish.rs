@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::Child;
 
+use cofferdam_testkit::processes::wait_until;
 use cofferdam_testkit::{Cofferdam, Home};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_cofferdam");
@@ -91,4 +92,31 @@ fn a_port_where_nobody_listens_inside_is_closed_at_once_and_one_that_is_taken_st
     assert!(!home.path().join("project/made").exists());
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+/// A session publishes for as long as it is there, whatever runs in it.
+#[test]
+fn req_i10_a_session_publishes_a_port() {
+    let home = Home::new();
+    home.write("project/README", "");
+    let (published, hidden) = (free_port(), free_port());
+    let session = |args: &[&str]| {
+        let workspace = home.path().join("project");
+        Cofferdam::new(BINARY, &home).current_dir(&workspace).arg("session").args(args).run()
+    };
+    session(&["new", "--name", "web", "--publish", &published.to_string()]).expect_status(0);
+    let ports = [published.to_string(), hidden.to_string()];
+    session(&["exec", "web", "--background", "--", "python3", "-c", SERVER, &ports[0], &ports[1]])
+        .expect_status(0);
+    let echoed = || {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, published)).ok()?;
+        stream.write_all(b"hello").ok()?;
+        let mut answer = [0; 5];
+        stream.read_exact(&mut answer).ok()?;
+        Some(answer)
+    };
+    wait_until("the server answers", || echoed() == Some(*b"HELLO"));
+    assert!(TcpStream::connect((Ipv4Addr::LOCALHOST, hidden)).is_err());
+    session(&["kill", "web"]).expect_status(0);
+    wait_until("the port is closed", || TcpStream::connect((Ipv4Addr::LOCALHOST, published)).is_err());
 }

@@ -260,3 +260,30 @@ fn a_stream_arrives_as_it_is_sent() {
     drop(stream);
     assert!(child.wait().expect("its end").success());
 }
+
+#[test]
+fn req_e23_with_a_daemon_running_it_serves_the_sandbox_and_the_token_ends_with_it() {
+    let bed = Bed::with("listen = \"127.0.0.1:39191\"");
+    bed.upstream.route("/v1", fixed("hello"));
+    let egress = |word: &str| {
+        Cofferdam::new(COFFERDAM, &bed.home).env("ACME_API_KEY", SECRET).args(["egress", word]).run()
+    };
+    egress("start").expect_status(0);
+    // The key is the daemon's: the one who runs the command has none.
+    let run = |script: &str| {
+        Cofferdam::new(COFFERDAM, &bed.home)
+            .current_dir(&bed.home.path().join("project"))
+            .args(["run", "--", "/bin/sh", "-c", script])
+            .run()
+    };
+    let first = run(&format!("{WITHOUT_PROXY} {ASK}; echo; echo $ACME_API_KEY"));
+    let (told, refused) = (first.stdout(), first.stderr());
+    let token = told.lines().nth(1).unwrap_or_default().to_owned();
+    let stolen = run(&ASK.replace("$ACME_API_KEY", &token).replace("-sS", "-sSi"));
+    egress("stop").expect_status(0);
+    assert!(told.starts_with("hello\n") && token.starts_with("cfd_"), "{told}{refused}");
+    let asked = &bed.upstream.requests()[0];
+    assert_eq!(asked.header("authorization"), Some(format!("Bearer {SECRET}").as_bytes()));
+    assert!(stolen.stdout().contains("cofferdam-reason: "), "{}", stolen.stdout());
+    assert_eq!(bed.upstream.requests().len(), 1);
+}

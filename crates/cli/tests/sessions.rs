@@ -387,3 +387,20 @@ fn bad_names_and_missing_sessions_are_told() {
     }
     assert_eq!(place.shell("echo alive").stdout(), "alive\n");
 }
+
+#[test]
+fn req_i15_a_session_over_a_layer_leaves_the_workspace_as_it_is() {
+    let place = Place::new();
+    let told = place.session(&["new", "--name", "one", "--overlay"]).expect_status(0).stderr();
+    let layer = told.split("layer ").nth(1).and_then(|rest| rest.split_whitespace().next()).expect("a layer");
+    place.shell("echo first > made").expect_status(0);
+    assert_eq!(place.shell("cat made").stdout(), "first\n", "it is there for the next command");
+    assert!(!place.workspace.join("made").exists());
+    place.session(&["kill", "one"]).expect_status(0);
+    let overlay = |verb: &str| {
+        Cofferdam::new(BINARY, &place.home).current_dir(&place.workspace).args(["overlay", verb, layer]).run()
+    };
+    assert!(overlay("diff").stdout().contains("made"));
+    overlay("apply").expect_status(0);
+    assert_eq!(fs::read_to_string(place.workspace.join("made")).expect("what was applied"), "first\n");
+}

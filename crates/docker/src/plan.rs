@@ -40,7 +40,7 @@ pub struct Image {
 pub struct Outside<'a> {
     /// The directory that is mounted in.
     pub directory: &'a Path,
-    /// The variables; not in the directory, because root inside must not be the only one who has read them.
+    /// The variables, for the engine alone; nothing inside has to read the file.
     pub variables: &'a Path,
     pub name: &'a str,
     pub posture: &'a str,

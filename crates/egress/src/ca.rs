@@ -4,6 +4,10 @@
 //! moment: after a crash there is the old pair or the new one, never a key with another's certificate. `ca.crt` is
 //! a copy of the certificate for everybody to read; it is written again whenever it is missing or differs.
 //!
+//! There are always two: the one that signs, and the one after it (`ca.next.key`). Clients trust both, so when the
+//! second takes over, those that run go on working; a choice of authority for each client was rejected, because it
+//! would need to be known who trusts what.
+//!
 //! It stops at the key's file: whoever may read it can speak for every host towards the sandboxes. That is why
 //! the authority is ours alone, lasts a year, may sign no other authority, and is installed in no trust store of
 //! the host.
@@ -26,6 +30,8 @@ use time::OffsetDateTime;
 use zeroize::Zeroizing;
 
 const KEY_FILE: &str = "ca.key";
+/// The authority after the present one: trusted already, and signing nothing yet.
+const NEXT_KEY_FILE: &str = "ca.next.key";
 const CERTIFICATE_FILE: &str = "ca.crt";
 const LOCK_FILE: &str = "ca.lock";
 /// A P-256 key and a small certificate in PEM are about one kilobyte.
@@ -47,35 +53,70 @@ pub struct Authority {
     expires: SystemTime,
 }
 
+/// When the next authority takes over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    Now,
+    WhenDue,
+}
+
 impl Authority {
     /// Loads the authority below `directory`, or creates one. Two processes at once get the same one.
     pub fn load_or_create(directory: &Path) -> Result<Self, AuthorityError> {
         Self::load_or_create_at(directory, SystemTime::now())
     }
 
+    /// Lets the next authority sign from now on, and makes another one for the time after it.
+    pub fn rotate(directory: &Path) -> Result<Self, AuthorityError> {
+        Self::change(directory, SystemTime::now(), Turn::Now)
+    }
+
     fn load_or_create_at(directory: &Path, now: SystemTime) -> Result<Self, AuthorityError> {
+        Self::change(directory, now, Turn::WhenDue)
+    }
+
+    fn change(directory: &Path, now: SystemTime, turn: Turn) -> Result<Self, AuthorityError> {
         let directory = PrivateDir::open_or_create(directory)?;
         let _lock = directory.lock(LOCK_FILE)?;
-        let authority = match directory.read(KEY_FILE, LONGEST_FILE) {
-            Ok(bytes) => Self::parse(&Zeroizing::new(bytes), &directory)?,
-            Err(error) if error.io_kind() == Some(io::ErrorKind::NotFound) => Self::create(&directory, now)?,
-            Err(error) => return Err(error.into()),
+        let mut authority = match Self::load(&directory, KEY_FILE)? {
+            Some(authority) => authority,
+            None => Self::create(&directory, KEY_FILE, now)?,
         };
-        let authority = match authority.expires < now + RENEWED_BEFORE {
-            true => Self::create(&directory, now)?,
-            false => authority,
+        let mut next = match Self::load(&directory, NEXT_KEY_FILE)? {
+            // The same one is left by a death between the two steps of a turn.
+            Some(next) if next.certificate != authority.certificate && !next.is_due(now) => next,
+            _ => Self::create(&directory, NEXT_KEY_FILE, now)?,
         };
+        if turn == Turn::Now || authority.is_due(now) {
+            let bytes = Zeroizing::new(directory.read(NEXT_KEY_FILE, LONGEST_FILE)?);
+            directory.write_atomically(KEY_FILE, &bytes)?;
+            authority = next;
+            next = Self::create(&directory, NEXT_KEY_FILE, now)?;
+        }
+        authority.certificate_pem.push_str(&next.certificate_pem);
         publish(&directory, authority.certificate_pem.as_bytes())?;
         Ok(authority)
     }
 
-    fn create(directory: &PrivateDir, now: SystemTime) -> Result<Self, AuthorityError> {
+    fn is_due(&self, now: SystemTime) -> bool {
+        self.expires < now + RENEWED_BEFORE
+    }
+
+    fn load(directory: &PrivateDir, file: &str) -> Result<Option<Self>, AuthorityError> {
+        match directory.read(file, LONGEST_FILE) {
+            Ok(bytes) => Self::parse(&Zeroizing::new(bytes), directory, file).map(Some),
+            Err(error) if error.io_kind() == Some(io::ErrorKind::NotFound) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn create(directory: &PrivateDir, file: &str, now: SystemTime) -> Result<Self, AuthorityError> {
         let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
-        let params = params(now);
+        let params = params(now, &key);
         let certificate = params.self_signed(&key)?;
         let (key_pem, certificate_pem) = (Zeroizing::new(key.serialize_pem()), certificate.pem());
         let both = Zeroizing::new([key_pem.as_bytes(), certificate_pem.as_bytes()].concat());
-        directory.write_atomically(KEY_FILE, &both)?;
+        directory.write_atomically(file, &both)?;
         Ok(Self {
             certificate_pem,
             certificate: certificate.der().clone(),
@@ -84,8 +125,8 @@ impl Authority {
         })
     }
 
-    fn parse(pem: &[u8], directory: &PrivateDir) -> Result<Self, AuthorityError> {
-        let broken = || AuthorityError::Broken { path: directory.path().join(KEY_FILE) };
+    fn parse(pem: &[u8], directory: &PrivateDir, file: &str) -> Result<Self, AuthorityError> {
+        let broken = || AuthorityError::Broken { path: directory.path().join(file) };
         let key = PrivateKeyDer::from_pem_slice(pem).map_err(|_| broken())?;
         let key = KeyPair::try_from(&key).map_err(|_| broken())?;
         let certificate = CertificateDer::from_pem_slice(pem).map_err(|_| broken())?;
@@ -100,7 +141,7 @@ impl Authority {
         Ok(Self { certificate_pem: text[start..].to_owned(), certificate, issuer, expires })
     }
 
-    /// What a sandbox must trust.
+    /// What a sandbox must trust: this authority, and the one after it.
     pub fn certificate_pem(&self) -> &str {
         &self.certificate_pem
     }
@@ -124,7 +165,11 @@ impl Authority {
     }
 }
 
-fn params(now: SystemTime) -> CertificateParams {
+fn params(now: SystemTime, key: &KeyPair) -> CertificateParams {
+    use sha2::Digest;
+    // A name of its own: some clients look for whoever signed by name alone.
+    let digest = sha2::Sha256::digest(rcgen::PublicKeyData::der_bytes(key));
+    let number: String = digest[..4].iter().map(|byte| format!("{byte:02x}")).collect();
     let mut params = CertificateParams::default();
     // Path length 0: it signs leaves and nothing that could sign in turn.
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
@@ -132,7 +177,7 @@ fn params(now: SystemTime) -> CertificateParams {
     params.not_before = OffsetDateTime::from(now - SKEW);
     params.not_after = OffsetDateTime::from(now + LIFE);
     params.distinguished_name.push(DnType::OrganizationName, "Cofferdam");
-    params.distinguished_name.push(DnType::CommonName, "Cofferdam egress authority");
+    params.distinguished_name.push(DnType::CommonName, format!("Cofferdam egress authority {number}"));
     params
 }
 
@@ -278,6 +323,37 @@ mod tests {
     }
 
     #[test]
+    fn req_e21_whoever_trusts_the_old_pair_trusts_the_new_authority_too() {
+        let home = private_directory();
+        let before = Authority::load_or_create(home.path()).unwrap();
+        let after = Authority::rotate(home.path()).unwrap();
+        assert_ne!(before.certificate(), after.certificate());
+        let trusted = |authority: &Authority| {
+            let pem = authority.certificate_pem().as_bytes().to_owned();
+            CertificateDer::pem_slice_iter(&pem).map(Result::unwrap).collect::<Vec<_>>()
+        };
+        assert!(trusted(&before).contains(after.certificate()));
+        assert!(!trusted(&after).contains(before.certificate()), "the old one goes with the old sandboxes");
+        assert_eq!(Authority::load_or_create(home.path()).unwrap().certificate(), after.certificate());
+        assert_eq!(fs::read_to_string(home.path().join("ca.crt")).unwrap(), after.certificate_pem());
+        assert_eq!(mode(&home.path().join("ca.next.key")), 0o600);
+    }
+
+    #[test]
+    fn a_death_in_the_middle_of_a_turn_leaves_an_authority_and_another_one_after_it() {
+        let home = private_directory();
+        let before = Authority::load_or_create(home.path()).unwrap();
+        fs::copy(home.path().join("ca.next.key"), home.path().join("ca.key")).unwrap();
+        let after = Authority::load_or_create(home.path()).unwrap();
+        assert!(before.certificate_pem().contains(after.certificate_pem().split("-----END").next().unwrap()));
+        assert_eq!(after.certificate_pem().matches("BEGIN CERTIFICATE").count(), 2);
+        assert_eq!(
+            after.certificate_pem(),
+            Authority::load_or_create(home.path()).unwrap().certificate_pem()
+        );
+    }
+
+    #[test]
     fn req_e06_what_was_planted_or_broken_is_an_error_that_names_the_path() {
         let refused = |prepare: &dyn Fn(&Path)| {
             let home = private_directory();
@@ -295,7 +371,9 @@ mod tests {
             Authority::load_or_create(other.path()).unwrap();
             let text = fs::read_to_string(other.path().join("ca.key")).unwrap();
             let key = &text[..text.find("-----BEGIN CERT").unwrap()];
-            fs::write(home.join("ca.key"), [key, ours.certificate_pem()].concat()).unwrap();
+            let end = "-----END CERTIFICATE-----\n";
+            let own = ours.certificate_pem().split_inclusive(end).next().unwrap();
+            fs::write(home.join("ca.key"), [key, own].concat()).unwrap();
         };
         assert!(refused(&other_key).contains("is not a key with its certificate"));
         let open = |home: &Path| {

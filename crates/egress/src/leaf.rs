@@ -11,6 +11,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use arc_swap::ArcSwap;
 use cofferdam_policy::host::Host;
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, KeyUsagePurpose, SanType};
 use rcgen::{PKCS_ECDSA_P256_SHA256, string::Ia5String};
@@ -33,7 +34,7 @@ const LIFE: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// What the proxy shows to clients as the hosts they asked for.
 pub(crate) struct Leaves {
-    authority: Arc<Authority>,
+    authority: ArcSwap<Authority>,
     provider: Arc<CryptoProvider>,
     /// One for all hosts. A client may resume a session under another name with it; which host is meant is
     /// agreed on by name before any of this, so that gains it nothing.
@@ -64,7 +65,16 @@ impl Leaves {
     pub fn new(authority: Arc<Authority>, provider: Arc<CryptoProvider>) -> Result<Self, LeafError> {
         let ticketer = Ticketer::new().map_err(|_| LeafError)?;
         let day = Mutex::new(Day::begin(Instant::now())?);
-        Ok(Self { authority, provider, ticketer, day })
+        Ok(Self { authority: ArcSwap::new(authority), provider, ticketer, day })
+    }
+
+    /// Signs by another authority from now on; nothing that the one before signed is shown any more.
+    pub fn replace_authority(&self, authority: Arc<Authority>) -> Result<(), LeafError> {
+        let fresh = Day::begin(Instant::now())?;
+        let mut day = self.day.lock().unwrap_or_else(PoisonError::into_inner);
+        self.authority.store(authority);
+        *day = fresh;
+        Ok(())
     }
 
     /// The configuration with which to answer a client whose tunnel may be opened.
@@ -84,8 +94,9 @@ impl Leaves {
     }
 
     fn sign(&self, host: &Host, key: &LeafKey) -> Result<Arc<ServerConfig>, LeafError> {
-        let params = params(host, self.authority.expires())?;
-        let leaf = params.signed_by(&key.pair, self.authority.issuer()).map_err(|_| LeafError)?;
+        let authority = self.authority.load();
+        let params = params(host, authority.expires())?;
+        let leaf = params.signed_by(&key.pair, authority.issuer()).map_err(|_| LeafError)?;
         let certified = CertifiedKey::new(vec![leaf.der().clone()], key.signing.clone());
         let mut config = ServerConfig::builder_with_provider(self.provider.clone())
             .with_protocol_versions(&[&version::TLS13, &version::TLS12])

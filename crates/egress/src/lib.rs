@@ -5,6 +5,9 @@
 //! target; `authorize` asks the rules and looks at tokens, in the body too where `outgoing` had to collect it; `resolve` classifies addresses; `dial` and `pool` connect to
 //! the very address; `forward` puts the credential in, records, and sends; `body` takes secrets out of what comes back.
 //!
+//! Credentials that sign or mint: `material` gathers what completes a request, `mint` has access tokens made outside,
+//! and `stand_in` is what a sandbox holds and who answers it when it mints for itself.
+//!
 //! Where it stops: it sees what goes through it. That nothing goes past it is the sandbox's promise.
 
 mod authorize;
@@ -47,6 +50,7 @@ pub use ca::{Authority, AuthorityError};
 pub use client::{Client, ClientId, Door, Watcher};
 pub use counts::Counts;
 pub use dns::GivenAddresses;
+pub use java_store::java_store;
 pub use policy::{LivePolicy, Policy};
 pub use proxy::{Parts, Proxy, StartError};
 pub use stand_in::{StandIn, StandInError, StandInFile};

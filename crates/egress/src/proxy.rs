@@ -88,6 +88,11 @@ impl Proxy {
         &self.engine.counts
     }
 
+    /// Shows certificates of another authority from now on; false if there is no key for them.
+    pub fn replace_authority(&self, authority: Arc<Authority>) -> bool {
+        self.engine.leaves.replace_authority(authority).is_ok()
+    }
+
     /// The tokens that this proxy accepts.
     pub fn tokens(&self) -> &Tokens {
         &self.engine.tokens

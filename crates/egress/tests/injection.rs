@@ -3,6 +3,7 @@
 mod in_bodies;
 mod minted;
 mod proxied;
+mod sdks;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

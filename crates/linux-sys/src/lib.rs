@@ -10,6 +10,7 @@ pub mod clone;
 pub mod descriptors;
 pub mod exec;
 pub mod hardening;
+pub mod interface;
 pub mod limits;
 pub mod memory;
 pub mod mount;

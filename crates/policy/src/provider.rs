@@ -137,6 +137,27 @@ pub enum SecretSource {
         ttl: Duration,
         timeout: Duration,
     },
+    /// One secret of a Bitwarden Secrets Manager, by its id.
+    Bitwarden {
+        id: Text,
+        ttl: Duration,
+    },
+    /// A secret reference of 1Password: `op://vault/item/field`.
+    OnePassword {
+        reference: Text,
+        ttl: Duration,
+    },
+    /// A field of a secret in HashiCorp Vault or OpenBao. The path begins with the mount.
+    Vault {
+        path: Text,
+        key: Text,
+        ttl: Duration,
+    },
+    /// The item of the desktop's keyring that has these attributes.
+    Keyring {
+        attributes: List<(Text, Text)>,
+        ttl: Duration,
+    },
 }
 
 /// How the facts of an entry were checked.

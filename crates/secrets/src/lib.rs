@@ -13,6 +13,7 @@ mod secret;
 pub mod source;
 mod stamp;
 mod store;
+mod stores;
 
 pub use cofferdam_linux_sys::memory::Protection;
 pub use loader::{EnvironmentFallback, LoadError, Loaded, Loader};

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cofferdam_policy::document::locate;
+use cofferdam_policy::document::{SecretStores, locate};
 use cofferdam_policy::environment::ChildEnvironment;
 use cofferdam_policy::provider::{Provider, SecretSource};
 use zeroize::Zeroizing;
@@ -14,6 +14,7 @@ use crate::document;
 use crate::reference::{Origin, SecretRef};
 use crate::secret::Secret;
 use crate::source::{HostVariables, SourceError, read_command, read_dotenv, read_file};
+use crate::stores;
 
 /// What happens when a configured source gives no value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub struct Loader {
     /// What `~` means.
     pub home: Option<PathBuf>,
     pub fallback: EnvironmentFallback,
+    /// How the stores are reached.
+    pub stores: SecretStores,
 }
 
 /// A secret, and where it was really found.
@@ -84,15 +87,29 @@ impl Loader {
     fn read(&self, provider: &Provider) -> Result<Secret, SourceError> {
         let bytes = match &provider.secret {
             None => return self.read_variables(provider).map(|(_, secret)| secret),
-            Some(SecretSource::Env { name }) => self.variable(name)?,
-            Some(SecretSource::Dotenv { file, key }) => read_dotenv(&self.path(file)?, key)?,
-            Some(SecretSource::File { file, key }) => read_file(&self.path(file)?, key.as_deref())?,
-            Some(SecretSource::Command { argv, timeout, .. }) => {
-                read_command(argv, *timeout, &self.command_environment)?
-            }
+            Some(source) => match stores::read(self, source) {
+                Some(stored) => stored?,
+                None => self.read_source(source)?,
+            },
         };
         document::check(provider.shape(), &bytes)?;
         Ok(Secret::take(bytes)?)
+    }
+
+    /// From a source that needs no credential itself.
+    pub(crate) fn read_source(&self, source: &SecretSource) -> Result<Zeroizing<Vec<u8>>, SourceError> {
+        match source {
+            SecretSource::Env { name } => self.variable(name),
+            SecretSource::Dotenv { file, key } => read_dotenv(&self.path(file)?, key),
+            SecretSource::File { file, key } => read_file(&self.path(file)?, key.as_deref()),
+            SecretSource::Command { argv, timeout, .. } => {
+                read_command(argv, *timeout, &self.command_environment)
+            }
+            SecretSource::Bitwarden { .. }
+            | SecretSource::OnePassword { .. }
+            | SecretSource::Vault { .. }
+            | SecretSource::Keyring { .. } => Err(SourceError::StoreInStore),
+        }
     }
 
     fn read_variables(&self, provider: &Provider) -> Result<(String, Secret), SourceError> {
@@ -130,6 +147,17 @@ impl Loader {
             }
             SecretSource::Command { argv, .. } => {
                 Origin::Command { program: argv.first().map(Cow::to_string).unwrap_or_default() }
+            }
+            SecretSource::Bitwarden { id, .. } => Origin::Bitwarden { id: id.to_string() },
+            SecretSource::OnePassword { reference, .. } => {
+                Origin::OnePassword { reference: reference.to_string() }
+            }
+            SecretSource::Vault { path, key, .. } => {
+                Origin::Vault { path: path.to_string(), key: key.to_string() }
+            }
+            SecretSource::Keyring { attributes, .. } => {
+                let shown = attributes.iter().map(|(name, value)| format!("{name}={value}"));
+                Origin::Keyring { attributes: shown.collect() }
             }
         }
     }

@@ -28,6 +28,19 @@ pub enum Origin {
     Command {
         program: String,
     },
+    Bitwarden {
+        id: String,
+    },
+    OnePassword {
+        reference: String,
+    },
+    Vault {
+        path: String,
+        key: String,
+    },
+    Keyring {
+        attributes: Vec<String>,
+    },
     /// No source is configured and none of the provider's variables is set.
     Nowhere {
         variables: Vec<String>,
@@ -42,6 +55,10 @@ impl Origin {
             Self::Dotenv { .. } => "dotenv",
             Self::File { .. } => "file",
             Self::Command { .. } => "command",
+            Self::Bitwarden { .. } => "bitwarden",
+            Self::OnePassword { .. } => "onepassword",
+            Self::Vault { .. } => "vault",
+            Self::Keyring { .. } => "keyring",
             Self::Nowhere { .. } => "none",
         }
     }
@@ -55,6 +72,10 @@ impl fmt::Display for Origin {
             Self::File { file, key: None } => write!(f, "file {}", file.display()),
             Self::File { file, key: Some(key) } => write!(f, "{key} in file {}", file.display()),
             Self::Command { program } => write!(f, "command {program}"),
+            Self::Bitwarden { id } => write!(f, "Bitwarden secret {id}"),
+            Self::OnePassword { reference } => write!(f, "1Password {reference}"),
+            Self::Vault { path, key } => write!(f, "{key} in Vault {path}"),
+            Self::Keyring { attributes } => write!(f, "keyring item {}", attributes.join(" ")),
             Self::Nowhere { .. } => write!(f, "no source"),
         }
     }

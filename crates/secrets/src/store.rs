@@ -106,7 +106,16 @@ impl Kept {
                 FILE_TTL
             }
             (Ok(_), Some(SecretSource::Dotenv { .. } | SecretSource::File { .. })) => return false,
-            (Ok(_), Some(SecretSource::Command { ttl, .. })) => *ttl,
+            (
+                Ok(_),
+                Some(
+                    SecretSource::Command { ttl, .. }
+                    | SecretSource::Bitwarden { ttl, .. }
+                    | SecretSource::OnePassword { ttl, .. }
+                    | SecretSource::Vault { ttl, .. }
+                    | SecretSource::Keyring { ttl, .. },
+                ),
+            ) => *ttl,
         };
         self.age(now) < ttl
     }

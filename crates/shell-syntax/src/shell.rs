@@ -253,6 +253,10 @@ impl Shell {
 
     pub fn run_uncalled(&mut self, watch: &mut dyn Watch) {
         self.run_traps(0, watch);
+        let aliases: Vec<String> = self.aliases.values().cloned().collect();
+        for text in aliases {
+            self.run_child(&text, Vec::new(), &Input::Inherited, watch);
+        }
         let bodies: Vec<Rc<str>> = self
             .functions
             .values()

@@ -2,6 +2,7 @@
 //! the probe, containers, and (feature `upstream`) a real TLS server that records what it got.
 
 mod attack;
+pub mod clients;
 mod cofferdam;
 pub mod container;
 mod home;

@@ -16,6 +16,12 @@ const NEEDS: &[Need] = &[
     Need { program: "cc", package: "gcc", purpose: "linking" },
     Need { program: "c++", package: "g++", purpose: "libFuzzer" },
     Need { program: "curl", package: "curl", purpose: "a real client in tests" },
+    Need { program: "git", package: "git", purpose: "a real client in tests" },
+    Need { program: "python3", package: "python3-pip", purpose: "real clients in tests" },
+    Need { program: "npm", package: "npm", purpose: "real clients in tests" },
+    Need { program: "secret-tool", package: "libsecret-tools", purpose: "the keyring as a source" },
+    Need { program: "gnome-keyring-daemon", package: "gnome-keyring", purpose: "the keyring as a source" },
+    Need { program: "dbus-run-session", package: "dbus-daemon", purpose: "the keyring as a source" },
     Need { program: "jq", package: "jq", purpose: "the peer of the record's benchmarks" },
     Need { program: "python3", package: "python3", purpose: "scripts with tools, and the Python client" },
     Need { program: "pip3", package: "python3-pip", purpose: "the packages below" },
@@ -24,6 +30,7 @@ const NEEDS: &[Need] = &[
     Need { program: "podman", package: "podman", purpose: "test containers" },
     Need { program: "runc", package: "runc", purpose: "test containers of podman" },
     Need { program: "dockerd", package: "docker.io", purpose: "test containers" },
+    Need { program: "ip", package: "iproute2", purpose: "networks of test containers" },
     Need { program: "iptables", package: "iptables", purpose: "the network of dockerd" },
 ];
 

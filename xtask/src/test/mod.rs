@@ -1,5 +1,6 @@
 //! `test`: everything a change must pass, in the order in which it is cheapest to fail.
 
+mod clients;
 mod machine;
 mod ordinary_user;
 mod summary;
@@ -68,6 +69,7 @@ pub fn run(root: &Root, options: &Options) -> Done {
     }
     steps.step("lint", || lint(root))?;
     let tree = if is_root() { Tree::for_everyone(root)? } else { Tree::Checkout(root) };
+    steps.step("clients", || clients::install(root, &tree))?;
     steps.step(if is_root() { "tests as root" } else { "tests" }, || tests(&tree))?;
     if options.extent == Extent::Full {
         slow_steps(&mut steps, root, &tree)?;

@@ -8,7 +8,8 @@ use crate::approver::{Approver, Asking, Opinion, Reply, opinion};
 use crate::broker::{Asked, BrokerError};
 use crate::gate::{Approved, Gate, LOOK, Reason, Refused, Weighed};
 use crate::{
-    Answer, Answered, Digest, Fate, Finding, Pending, Scope, SessionContext, Subject, Verdict, grants,
+    Answer, Answered, Author, Category, Decision, Digest, Fate, Finding, Pending, Scope, SessionContext,
+    Subject, Verdict, grants,
 };
 
 /// A question that nobody has been asked yet.
@@ -37,6 +38,15 @@ impl<'g> Question<'g> {
 
     pub fn digest(&self) -> Digest {
         self.subject.digest()
+    }
+
+    /// Whether nobody can say yes to this. Whoever writes the command themself may name the policy that is theirs; in the
+    /// sandbox it is not there anyway.
+    pub(super) fn beyond_approval(&self) -> bool {
+        let own = |finding: &Finding| {
+            self.context.author == Author::Caller && finding.category == Category::OwnPolicy
+        };
+        self.verdict.findings.iter().any(|finding| finding.decision == Decision::Deny && !own(finding))
     }
 
     /// The agent asks its own person; what they say is not known here. Gives the words to ask with, unless the

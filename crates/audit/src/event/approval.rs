@@ -67,6 +67,8 @@ codes! {
         Rules = "rules",
         /// An approval given earlier.
         Stored = "stored",
+        /// Whoever called wrote the command themself.
+        Caller = "caller",
         Terminal = "terminal",
         Dashboard = "dashboard",
         ControlSocket = "control-socket",

@@ -152,6 +152,23 @@ pub struct Filter {
     session: Option<String>,
 }
 
+impl AuditCommand {
+    /// Looks at these kinds alone, unless others were typed.
+    #[must_use]
+    pub fn about(mut self, kinds: &[Kind]) -> Self {
+        let filter = match &mut self {
+            Self::Tail(args) => &mut args.filter,
+            Self::Grep(args) => &mut args.filter,
+            Self::Export(args) => &mut args.filter,
+            Self::Stats(_) | Self::Verify(_) => return self,
+        };
+        if filter.kind.is_empty() {
+            filter.kind = kinds.to_vec();
+        }
+        self
+    }
+}
+
 impl Filter {
     pub fn selection(self, text: Option<String>) -> Selection {
         let Self { since, until, kind: kinds, host, decision, session } = self;

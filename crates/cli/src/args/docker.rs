@@ -49,6 +49,15 @@ Examples:
   cofferdam docker exec my-agent ls /work
   cofferdam docker exec -it my-agent sh")]
     Exec(ExecArgs),
+    /// The address of a container bridge, as the kernel tells it, for the proxy to listen on
+    ///
+    /// For containers that need a network of their engine's. They are led to the proxy by their variables alone; a sealed
+    /// container has no other way.
+    #[command(after_help = "\
+Examples:
+  cofferdam docker bridge
+  cofferdam docker bridge podman0 --json")]
+    Bridge(BridgeArgs),
     /// The privilege-drop shim: `docker exec` as root runs a tool as the service's user
     #[command(after_help = "\
 Examples:
@@ -78,6 +87,16 @@ pub struct StartArgs {
         value_name = "OPTIONS IMAGE COMMAND"
     )]
     pub words: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct BridgeArgs {
+    /// The bridge
+    #[arg(default_value = "docker0")]
+    pub name: String,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -2,6 +2,7 @@
 
 use clap::Error;
 use clap::error::ErrorKind;
+use cofferdam_policy::units;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -29,6 +30,13 @@ pub fn failure(error: &Error) -> Failure {
             sentence.push(' ');
             sentence.push_str(line);
         }
+    }
+    // The word for the value is the same for every option that takes one of the kind.
+    if error.kind() == ErrorKind::ValueValidation && sentence.contains("<TIME>") {
+        hints.push(format!("a time is a number with its unit: {}", units::DURATION_UNITS));
+    }
+    if error.kind() == ErrorKind::ValueValidation && sentence.contains("<SIZE>") {
+        hints.push(format!("a size is a number with its unit: {}", units::SIZE_UNITS));
     }
     if hints.is_empty() {
         hints.push("see how it is written: add --help".to_owned());

@@ -1,5 +1,6 @@
 //! What was typed. One definition per flag feeds the parser, the help, the manual and the completions.
 
+pub mod admission;
 pub mod approvals;
 pub mod audit;
 mod completions;

@@ -7,6 +7,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use cofferdam_policy::units;
 
+use super::admission::Behalf;
+
 /// Run one command in a sandbox
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -21,6 +23,7 @@ Examples:
   cofferdam run --publish 8000 -- python3 -m http.server 8000
   cofferdam run --dry-run -- true            print the plan and start nothing
   cofferdam run -- bash                      a shell, with a terminal of its own
+  cofferdam run --session-kind gateway -- sh -c \"$AGENT_SAYS\"    an agent's command: judged, and asked about
 
 Exit status: the command's own; 128+n if signal n ended it; 124 timeout; 125 the sandbox could not be
 made; 126 not executable; 127 not found; 77 refused by policy.")]
@@ -63,6 +66,9 @@ pub struct Run {
     /// Print at the end the configuration for what was refused
     #[arg(long)]
     pub learn: bool,
+
+    #[command(flatten)]
+    pub behalf: Behalf,
 
     /// Print the plan and start nothing
     #[arg(long)]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use cofferdam_policy::units;
 
+use super::admission::Behalf;
 use super::run::SandboxOptions;
 
 /// Keep a sandbox, and run commands in it
@@ -18,6 +19,7 @@ Examples:
   cofferdam session exec build --background -- python3 -m http.server
   cofferdam session logs build 3 --follow
   cofferdam session attach build                            leave it with Ctrl-]
+  cofferdam session send build 'make test'                  typed into its terminal
   cofferdam session kill build")]
 pub struct SessionArgs {
     #[command(subcommand)]
@@ -29,6 +31,7 @@ pub enum SessionCommand {
     New(Box<SessionNew>),
     Exec(SessionExec),
     Attach(SessionAttach),
+    Send(SessionSend),
     List(SessionList),
     Ps(SessionPs),
     Logs(SessionLogs),
@@ -43,7 +46,8 @@ pub enum SessionCommand {
 #[command(after_help = "\
 Examples:
   cofferdam session new
-  cofferdam session new --name build --memory 4GiB --idle-timeout 1h")]
+  cofferdam session new --name build --memory 4GiB --idle-timeout 1h
+  cofferdam session new --publish 8080 --overlay")]
 pub struct SessionNew {
     /// What it is called [default: a random name]
     #[arg(long, value_name = "NAME")]
@@ -52,6 +56,14 @@ pub struct SessionNew {
     /// End it when nothing has run in it for this long
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     pub idle_timeout: Option<Duration>,
+
+    /// Make a port of the sandbox reachable on this machine's loopback, for as long as it is there
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub publish: Vec<u16>,
+
+    /// Let everything that is written to the workspace go to a layer, to be looked at, applied or discarded later
+    #[arg(long)]
+    pub overlay: bool,
 
     #[command(flatten)]
     pub sandbox: SandboxOptions,
@@ -79,6 +91,9 @@ pub struct SessionExec {
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     pub timeout: Option<Duration>,
 
+    #[command(flatten)]
+    pub behalf: Behalf,
+
     /// Run this text in a shell
     #[arg(short = 'c', value_name = "TEXT", conflicts_with = "command", required_unless_present = "command")]
     pub text: Option<OsString>,
@@ -104,9 +119,33 @@ pub struct SessionAttach {
     #[arg(long)]
     pub danger_raw_terminal: bool,
 
+    #[command(flatten)]
+    pub behalf: Behalf,
+
     /// What to run [default: what was left running, or a shell]
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<OsString>,
+}
+
+/// Type a line into the terminal of a session
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cofferdam session send build 'make test'
+  cofferdam session send build --session-kind gateway \"$AGENT_SAYS\"
+  cofferdam session logs build 4          what it said to that, while nobody is attached
+
+The line is judged like any command. Without a terminal in the session a shell is started in one.
+Prints the number of the process that it was typed to.")]
+pub struct SessionSend {
+    /// The session's name
+    pub session: String,
+
+    #[command(flatten)]
+    pub behalf: Behalf,
+
+    /// What to type; the end of the line is added
+    pub text: OsString,
 }
 
 /// List the sessions

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
-use cofferdam_audit::{AuditError, Follower, Snapshot, export, show};
+use cofferdam_audit::{AuditError, Follower, Kind, Snapshot, export, show};
 
 use crate::args::audit::{
     AuditArgs, AuditCommand, ExportArgs, Format, GrepArgs, StatsArgs, TailArgs, VerifyArgs,
@@ -29,6 +29,27 @@ pub fn run(args: AuditArgs) -> Result<Exit, Failure> {
         AuditCommand::Export(args) => export(&path, args),
         AuditCommand::Verify(args) => verify(&path, &args),
     }
+}
+
+/// What concerns the proxy.
+const EGRESS: [Kind; 12] = [
+    Kind::EgressTunnel,
+    Kind::EgressRequest,
+    Kind::EgressResponse,
+    Kind::DnsQuery,
+    Kind::CredentialInjected,
+    Kind::SecretRedacted,
+    Kind::SecretSource,
+    Kind::AuthorityChanged,
+    Kind::TokensChanged,
+    Kind::DaemonStarted,
+    Kind::DaemonStopped,
+    Kind::WorkerCrashed,
+];
+
+/// The same for the proxy alone. What is counted and checked is the record as a whole.
+pub fn run_for_egress(args: AuditArgs) -> Result<Exit, Failure> {
+    run(AuditArgs { command: args.command.about(&EGRESS) })
 }
 
 fn tail(path: &Path, args: TailArgs) -> Result<Exit, Failure> {

@@ -37,7 +37,7 @@ pub fn run(args: Args, begun: Option<run::Begun>) -> Result<Exit, Failure> {
         Command::Overlay(args) => overlay::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Demo(args) => demo::run(&args),
-        Command::Egress(args) => egress::run(&args),
+        Command::Egress(args) => egress::run(args),
         Command::Docker(args) => docker::run(&args),
         Command::Approvals(args) => approvals::run(args),
         Command::Hook(args) => Ok(hook::run(&args)),

@@ -4,14 +4,19 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use cofferdam_egress::KeptToken;
+use cofferdam_egress::{KeptToken, Token};
 use cofferdam_linux_sys::private::{PrivateDir, PrivateError};
+use cofferdam_policy::provider::Provider;
 use serde::{Deserialize, Serialize};
 
 use super::handover;
+use crate::exit::Exit;
+use crate::failure::Failure;
 
 const FILE: &str = "tokens.json";
+const LOCK: &str = "tokens.lock";
 const LONGEST: u64 = 4 << 20;
 const VERSION: u32 = 1;
 
@@ -71,6 +76,12 @@ impl From<PrivateError> for TokensError {
     }
 }
 
+impl From<TokensError> for Failure {
+    fn from(error: TokensError) -> Self {
+        Self::new(Exit::Unavailable, error.to_string()).hint(error.hint())
+    }
+}
+
 /// All that are kept; none if there was no setup.
 pub fn read(state: &Path) -> Result<Vec<NamedToken>, TokensError> {
     let Some(directory) = PrivateDir::open(state)? else { return Ok(Vec::new()) };
@@ -88,7 +99,40 @@ pub fn read(state: &Path) -> Result<Vec<NamedToken>, TokensError> {
     }
 }
 
+/// Changes the list; two processes at once change it one after the other. With `backup`, the file from before is kept
+/// under that name.
+pub fn change<T>(
+    state: &Path,
+    backup: Option<&str>,
+    change: impl FnOnce(&mut Vec<NamedToken>) -> T,
+) -> Result<T, TokensError> {
+    let directory = PrivateDir::open_or_create(state)?;
+    let _lock = directory.lock(LOCK)?;
+    let mut tokens = read(state)?;
+    if let Some(backup) = backup {
+        directory.write_atomically(backup, &directory.read(FILE, LONGEST)?)?;
+    }
+    let result = change(&mut tokens);
+    let document = Document { version: VERSION, tokens };
+    let failed = |error: serde_json::Error| PrivateError::system(state.join(FILE), "write", error);
+    directory.write_atomically(FILE, &serde_json::to_vec_pretty(&document).map_err(failed)?)?;
+    Ok(result)
+}
+
 impl NamedToken {
+    /// What is kept of a token that is handed out now.
+    pub fn of(provider: &Provider, token: &Token) -> Self {
+        let shown = provider.token.prefix.len() + 4;
+        let made = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        Self {
+            provider: provider.name.to_string(),
+            variable: provider.variables.first().map(ToString::to_string).unwrap_or_default(),
+            begins: token.expose().chars().take(shown).collect(),
+            digest: hexadecimal(&KeptToken::of(&provider.name, token).digest),
+            made,
+        }
+    }
+
     pub fn kept(&self) -> Option<KeptToken> {
         Some(KeptToken { providers: vec![self.provider.clone()], digest: digest_of(&self.digest)? })
     }
@@ -106,7 +150,7 @@ impl handover::KeptToken {
     }
 }
 
-pub fn hexadecimal(bytes: &[u8]) -> String {
+fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

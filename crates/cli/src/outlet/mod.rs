@@ -1,8 +1,10 @@
-//! The way out of a sandbox: a proxy in this process that takes the sandbox's listeners and lives as long as it does.
+//! The way out of a sandbox: the daemon where one runs, or else a proxy in this process, takes the sandbox's listeners
+//! for as long as it lives.
 //!
 //! It comes after the sandbox has begun, because that begins as a copy of this process, and before anything is started
 //! in it. What cannot be had (a record, an authority, a configuration) is a reason not to start.
 
+mod daemon;
 mod tally;
 mod variables;
 
@@ -11,6 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cofferdam_audit::{Label, OnWriteFailure, Recorder, Settings as RecordSettings};
+use cofferdam_control::connection::Connection;
+use cofferdam_control::messages::egress::{HandedFile, HandedToken, Opened};
 use cofferdam_egress::service::{Base, Covered, Listeners, Opening, Service, Wanted};
 use cofferdam_egress::upstream_ca::{self, UpstreamAuthority};
 use cofferdam_egress::{Authority, ClientId, Parts, Proxy, StandInFile, Token};
@@ -39,6 +43,11 @@ pub struct Wish<'a> {
     pub config: &'a Config,
     pub project: Option<&'a Project>,
     pub allow: &'a [AllowRule],
+    /// The same as it was typed, and the text of the project's file: what a daemon is told.
+    pub typed: &'a [String],
+    pub project_text: Option<String>,
+    /// Somebody wants to know what was asked for, or gets a real key: the daemon is not asked then.
+    pub embedded: bool,
     /// None: every provider that a credential is known for.
     pub providers: &'a [String],
     /// Providers whose real credential the command gets; they need no token.
@@ -49,24 +58,59 @@ pub struct Wish<'a> {
 
 /// A proxy that serves one sandbox.
 pub struct Outlet {
-    service: Service,
-    id: ClientId,
-    tokens: Vec<(String, Token)>,
-    files: Vec<StandInFile>,
+    way: Way,
+    tokens: Vec<(String, HandedToken)>,
+    files: Vec<HandedFile>,
     pub providers: Vec<Provider>,
-    pub authority: Arc<Authority>,
+    /// In PEM.
+    authorities: String,
     pub recorder: Arc<Recorder>,
     pub tally: Arc<Tally>,
     pub session: Label,
     /// Whether the authority was made just now.
     pub first: bool,
-    // Last: what runs on it ends first.
-    _runtime: tokio::runtime::Runtime,
+}
+
+/// Who serves.
+enum Way {
+    /// The fields in the order in which they end.
+    Embedded { service: Box<Service>, id: ClientId, _runtime: tokio::runtime::Runtime },
+    /// The client ends with the connection.
+    Daemon(Connection),
 }
 
 impl Outlet {
     pub fn open(wish: &Wish<'_>, sources: SecretSources) -> Result<Self, Failure> {
         let recorder = Arc::new(recorder(wish)?);
+        if !wish.embedded
+            && let Some((connection, opened)) = daemon::open(wish)?
+        {
+            return Ok(Self::of_daemon(wish, &sources, recorder, (connection, opened)));
+        }
+        Self::embed(wish, sources, recorder)
+    }
+
+    fn of_daemon(
+        wish: &Wish<'_>,
+        sources: &SecretSources,
+        recorder: Arc<Recorder>,
+        (connection, opened): (Connection, Opened),
+    ) -> Self {
+        let providers = opened.providers.iter().filter_map(|name| sources.named(name).ok().cloned());
+        Self {
+            way: Way::Daemon(connection),
+            providers: providers.collect(),
+            tokens: opened.tokens,
+            files: opened.files,
+            authorities: opened.authorities,
+            recorder,
+            tally: Arc::new(Tally::new(wish.telling)),
+            session: wish.session.clone(),
+            first: false,
+        }
+    }
+
+    fn embed(wish: &Wish<'_>, sources: SecretSources, recorder: Arc<Recorder>) -> Result<Self, Failure> {
         let first = !wish.places.authority().join("ca.key").exists();
         let authority = Authority::load_or_create(&wish.places.authority())
             .map_err(|error| Failure::new(Exit::NotStarted, error.to_string()).hint(error.hint()))?;
@@ -96,37 +140,46 @@ impl Outlet {
                 watcher: Some(tally.clone()),
             })
             .map_err(|error| Failure::new(Exit::NotStarted, error.to_string()))?;
-        let (id, tokens, files, session) = (opened.id, opened.tokens, opened.files, wish.session.clone());
+        let token = |(name, token): (String, Token)| (name, HandedToken(token.expose().to_owned()));
+        let file = |file: StandInFile| HandedFile {
+            variables: file.variables.iter().map(ToString::to_string).collect(),
+            name: file.name,
+            contents: HandedToken(file.contents.to_string()),
+        };
         Ok(Self {
-            service,
-            id,
-            tokens,
-            files,
+            way: Way::Embedded { service: Box::new(service), id: opened.id, _runtime: runtime },
+            tokens: opened.tokens.into_iter().map(token).collect(),
+            files: opened.files.into_iter().map(file).collect(),
             providers,
-            authority,
+            authorities: authority.certificate_pem().to_owned(),
             recorder,
             tally,
-            session,
+            session: wish.session.clone(),
             first,
-            _runtime: runtime,
         })
     }
 
     /// What programs inside trust.
     pub fn trust(&self) -> Trust {
         use std::os::unix::ffi::OsStringExt;
-        let store = std::ffi::OsString::from_vec(self.authority.java_store());
-        Trust { bundle: self.authority.certificate_pem().into(), java_store: Text::from(store) }
+        let authorities = upstream_ca::certificates(self.authorities.as_bytes()).unwrap_or_default();
+        let store = std::ffi::OsString::from_vec(cofferdam_egress::java_store(&authorities));
+        Trust { bundle: self.authorities.as_str().into(), java_store: Text::from(store) }
     }
 
     /// What stands for credentials that are files.
     pub fn files(&self) -> Vec<(PathBuf, Text)> {
-        let file = |file: &StandInFile| (Path::new(FILES).join(&file.name), Text::from(&**file.contents));
+        let file =
+            |file: &HandedFile| (Path::new(FILES).join(&file.name), Text::from(file.contents.0.as_str()));
         self.files.iter().map(file).collect()
     }
 
     /// Serves the sandbox on its own listeners.
     pub fn serve(&self, doors: Doors) -> std::io::Result<()> {
+        let (service, id) = match &self.way {
+            Way::Embedded { service, id, .. } => (service, *id),
+            Way::Daemon(connection) => return daemon::serve(connection, &doors),
+        };
         let mut listeners = Listeners::default();
         for (door, socket) in doors {
             match door {
@@ -139,12 +192,15 @@ impl Outlet {
                 Door::DnsConnections => listeners.dns_connections.push(TcpListener::from(socket)),
             }
         }
-        self.service.serve(self.id, listeners)
+        service.serve(id, listeners)
     }
 
     /// The sandbox is gone.
     pub fn close(&self) {
-        self.service.close(self.id);
+        // The daemon's client ends with the connection to it.
+        if let Way::Embedded { service, id, .. } = &self.way {
+            service.close(*id);
+        }
     }
 }
 

@@ -24,19 +24,19 @@ impl Outlet {
         };
         let mut fixed = wiring.variables(own)?;
         for (variable, token) in &self.tokens {
-            fixed.push(Fixed::new(variable, token.expose())?);
+            fixed.push(Fixed::new(variable, &token.0)?);
         }
         for file in &self.files {
             let path = Path::new(super::FILES).join(&file.name);
             for variable in &file.variables {
-                fixed.push(Fixed::new(&**variable, path.as_os_str())?);
+                fixed.push(Fixed::new(variable, path.as_os_str())?);
             }
         }
         Ok(fixed)
     }
 
     fn token_variables(&self) -> impl Iterator<Item = &str> {
-        let of_files = self.files.iter().flat_map(|file| file.variables.iter().map(|name| &**name));
+        let of_files = self.files.iter().flat_map(|file| file.variables.iter().map(String::as_str));
         self.tokens.iter().map(|(name, _)| name.as_str()).chain(of_files)
     }
 

@@ -1,5 +1,6 @@
 //! Containers of real engines whose only way out is the proxy.
 
 mod bed;
+mod bridged;
 mod refusals;
 mod sealed;

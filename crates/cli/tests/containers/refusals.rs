@@ -2,6 +2,7 @@
 
 use crate::bed::{Bed, IMAGE, SECRET};
 use cofferdam_testkit::container::{Kind, can_have_containers};
+use cofferdam_testkit::processes::wait_until;
 
 #[test]
 fn req_e18_options_that_undo_the_wiring_are_refused_with_the_reason() {
@@ -98,4 +99,18 @@ fn req_e17_the_walls_of_a_container_are_tight() {
         assert!(told.contains("NoNewPrivs:\t1") && told.contains("nameserver 127.0.0.1"), "{told}");
         assert!(told.contains("\nlo\n") && !told.contains("eth0"), "{told}");
     }
+}
+
+#[test]
+fn req_e19_nothing_is_left_when_the_engine_does_not_start_the_container() {
+    if !can_have_containers() {
+        return;
+    }
+    let bed = Bed::started(Kind::Podman);
+    let containers = bed.home.path().join("cofferdam/run/containers");
+    let failed = bed.docker("run", &["--rm", "--cpuset-cpus", "9999", IMAGE, "true"]).run();
+    assert_ne!(failed.status(), 0);
+    wait_until("the way out is closed", || {
+        std::fs::read_dir(&containers).is_ok_and(|mut all| all.next().is_none())
+    });
 }

@@ -128,8 +128,6 @@ pub struct Status {
 pub struct Serving {
     /// Of the authority's certificate.
     pub authority: String,
-    /// Authorities from before that are still served.
-    pub former_authorities: u32,
     pub providers: Vec<String>,
     /// Providers that have a named token for the shared port.
     pub named_tokens: Vec<String>,

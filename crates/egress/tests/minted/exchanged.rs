@@ -11,9 +11,9 @@ use cofferdam_testkit::upstream::{HttpVersion, Recorded, Reply, Transport};
 use serde_json::{Value, json};
 
 use super::stand_in;
-use crate::proxied::{Proxied, reason};
+use crate::proxied::{More, Proxied, reason};
 
-const REAL: &str = "ya29.real-access-token-0123456789";
+pub const REAL: &str = "ya29.real-access-token-0123456789";
 const API: &str = "https://minted.example.test/v1/things";
 const TOKEN_SERVER: &str = "https://oauth2.googleapis.com/token";
 const METADATA: &str =
@@ -35,10 +35,11 @@ token = {{ prefix = "ya29.", length = 64, alphabet = "base64url" }}
 fn proxied(scheme: &str, document: &str) -> Proxied {
     let known = [("DOCUMENT", document), ("GITHUB_APP_ID", "12"), ("GITHUB_APP_INSTALLATION_ID", "7")];
     let transport = Transport::Tls(vec![HttpVersion::Http2, HttpVersion::Http1]);
-    Proxied::knowing(transport, (&provider(scheme), None), &known)
+    let config = provider(scheme);
+    Proxied::and(transport, &More { config: &config, variables: &known, ..More::default() })
 }
 
-fn key() -> (KeyPair, String) {
+pub fn key() -> (KeyPair, String) {
     let key = KeyPair::generate(KeySize::Rsa2048).expect("a key");
     let der: Pkcs8V1Der<'_> = key.as_der().expect("its bytes");
     let text = STANDARD.encode(der.as_ref());
@@ -56,7 +57,7 @@ fn google() -> (Proxied, KeyPair) {
     (proxied, key)
 }
 
-fn answer_with(proxied: &Proxied, path: &str, body: &Value) {
+pub fn answer_with(proxied: &Proxied, path: &str, body: &Value) {
     let body = body.to_string().into_bytes();
     proxied.upstream.route(path, Reply::Fixed { status: 200, headers: Vec::new(), body });
 }
@@ -295,8 +296,7 @@ fn req_e07_a_github_app_gets_an_installations_token_and_the_sandbox_another() {
     let got = ask(&assertion(&stand_in_key, "12"));
     let body: Value = serde_json::from_str(got.lines().last().expect("a body")).expect("JSON");
     assert!(proxied.upstream.connections().is_empty());
-    let foreign = assertion(&SigningKey::from_pem(pem.as_bytes()).expect("a key"), "12");
-    assert_eq!(reason(&ask(&foreign)), Some("credential-foreign"));
+    assert_eq!(reason(&ask("ghp_0123456789abcdef0123456789")), Some("credential-foreign"));
     let got = get(&proxied, body["token"].as_str().expect("a token"), API);
     assert_eq!(reason(&got), None, "{got}");
     assert_eq!(paths(&proxied), [path, "/v1/things"]);

@@ -1,14 +1,14 @@
 //! Credentials that are more than one text: what the sandbox holds in their place, and what arrives.
 
-mod exchanged;
-mod signed;
+pub mod exchanged;
+pub mod signed;
 
 use cofferdam_egress::{Life, StandIn};
 
 use crate::proxied::Proxied;
 
 /// What a sandbox gets for the provider of this name.
-fn stand_in(proxied: &Proxied, provider: &str) -> StandIn {
+pub fn stand_in(proxied: &Proxied, provider: &str) -> StandIn {
     let provider = proxied.providers.iter().find(|known| known.name == provider).expect("a provider");
     proxied.proxy.stand_in(proxied.client, provider, Life::Sandbox).expect("a stand-in")
 }

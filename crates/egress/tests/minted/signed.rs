@@ -9,10 +9,10 @@ use http::request::Parts;
 use zeroize::Zeroizing;
 
 use super::stand_in;
-use crate::proxied::{Proxied, reason};
+use crate::proxied::{More, Proxied, reason};
 
-const ID: &str = "AKIAIOSFODNN7EXAMPLE";
-const KEY: &str = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
+pub const ID: &str = "AKIAIOSFODNN7EXAMPLE";
+pub const KEY: &str = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
 const SESSION: &str = "FwoGZXIvYXdzEXAMPLE//session+token==";
 const PROVIDER: &str = r#"
 [[provider]]
@@ -26,7 +26,8 @@ token = { prefix = "AKIA", length = 28, alphabet = "upper-alphanumeric" }
 fn proxied(version: HttpVersion, session: bool) -> Proxied {
     let all = [("KEY_ID", ID), ("KEY", KEY), ("SESSION", SESSION)];
     let known = if session { &all[..] } else { &all[..2] };
-    Proxied::knowing(Transport::Tls(vec![version]), (PROVIDER, None), known)
+    let more = More { config: PROVIDER, variables: known, ..More::default() };
+    Proxied::and(Transport::Tls(vec![version]), &more)
 }
 
 /// `KEYID:SECRET` as curl takes it, and the two halves.
@@ -46,7 +47,7 @@ fn head(recorded: &Recorded) -> Parts {
 }
 
 /// What arrived was signed with the real key.
-fn assert_signed(recorded: &Recorded) {
+pub fn assert_signed(recorded: &Recorded) {
     let parts = head(recorded);
     let presented = Presented::read(&parts).expect("signed");
     assert_eq!(presented.key_id(), ID);
@@ -264,7 +265,7 @@ fn req_e07_a_chunk_that_was_changed_never_completes_a_request() {
 #[test]
 fn req_e10_a_key_that_is_rotated_in_its_file_signs_the_requests_after_that() {
     let provider = format!("{PROVIDER}secret = {{ file = \"keys.json\" }}\n");
-    let proxied = Proxied::knowing(Transport::Tls(vec![HttpVersion::Http1]), (&provider, None), &[]);
+    let proxied = Proxied::beside(Transport::Tls(vec![HttpVersion::Http1]), &provider, None);
     let write = |id: &str, key: &str| {
         let document = format!("{{\"AccessKeyId\": \"{id}\", \"SecretAccessKey\": \"{key}\"}}");
         proxied.home.write("keys.json", &document);

@@ -7,10 +7,11 @@ use std::sync::{Arc, OnceLock};
 
 use cofferdam_audit::{Recorder, Settings};
 use cofferdam_egress::{Authority, Client, ClientId, Door, Life, LivePolicy, Parts, Policy, Proxy, Token};
-use cofferdam_policy::document::Config;
+use cofferdam_policy::document::{Config, SecretStores};
 use cofferdam_policy::environment::ChildEnvironment;
 use cofferdam_policy::layers::Layered;
 use cofferdam_policy::provider::Provider;
+use cofferdam_policy::registry;
 use cofferdam_secrets::source::HostVariables;
 use cofferdam_secrets::{EnvironmentFallback, Loader, Store};
 use cofferdam_testkit::upstream::{HttpVersion, Transport, Upstream, UpstreamOptions};
@@ -27,7 +28,28 @@ pub const HOST: &str = "api.example.test";
 const NAMES: [&str; 12] =
     ["api", "other", "plain", "key", "bot", "git", "json", "form", "aws", "minted", "token", "bucket.s3"];
 /// Names that clients have built in.
-const FIXED: [&str; 2] = ["oauth2.googleapis.com", "api.github.com"];
+const FIXED: [&str; 7] = [
+    "oauth2.googleapis.com",
+    "api.github.com",
+    "api.openai.com",
+    "api.anthropic.com",
+    "bedrock-runtime.us-east-1.amazonaws.com",
+    "s3.eu-west-1.amazonaws.com",
+    "us-central1-aiplatform.googleapis.com",
+];
+
+/// More than the usual scene.
+#[derive(Default)]
+pub struct More<'a> {
+    /// More of the configuration.
+    pub config: &'a str,
+    /// Another upstream, which speaks no TLS, at `socket.example.test:80`.
+    pub socket: Option<SocketAddr>,
+    /// More variables on the host.
+    pub variables: &'a [(&'a str, &'a str)],
+    /// Built-in providers that are in use.
+    pub built_in: &'a [&'a str],
+}
 
 pub struct Proxied {
     pub home: Home,
@@ -57,22 +79,19 @@ impl Proxied {
 
     /// With another upstream, which speaks no TLS, at `socket.example.test:80`.
     pub fn beside(transport: Transport, extra: &str, socket: Option<SocketAddr>) -> Self {
-        Self::knowing(transport, (extra, socket), &[])
+        Self::and(transport, &More { config: extra, socket, ..More::default() })
     }
 
-    /// With more variables on the host.
-    pub fn knowing(
-        transport: Transport,
-        (extra, socket): (&str, Option<SocketAddr>),
-        variables: &[(&str, &str)],
-    ) -> Self {
+    pub fn and(transport: Transport, more: &More<'_>) -> Self {
         let mut names = NAMES.map(|name| format!("{name}.example.test")).to_vec();
         names.extend(FIXED.map(str::to_owned));
         let upstream = Upstream::start(&UpstreamOptions { names, transport });
         let home = Home::new();
-        let config =
-            Config::parse("config.toml", &config(upstream.port(), extra, socket)).expect("a configuration");
-        let providers = config.providers.clone();
+        let config = Config::parse("config.toml", &config(upstream.port(), more.config, more.socket))
+            .expect("a configuration");
+        let mut providers = config.providers.clone();
+        let built_in = registry::built_in().iter().filter(|known| more.built_in.contains(&&*known.name));
+        providers.extend(built_in.cloned());
         let authority = Arc::new(Authority::load_or_create(&home.path().join("ca")).expect("an authority"));
         home.write("ca.pem", authority.certificate_pem());
         let recorder = Recorder::open(&home.path().join("audit"), Settings::default()).expect("a record");
@@ -80,7 +99,7 @@ impl Proxied {
         let policy = OnceLock::new();
         let proxy = Proxy::new(Parts {
             authority,
-            secrets: Store::new(loader(&home, variables), providers.clone()),
+            secrets: Store::new(loader(&home, more.variables), providers.clone()),
             recorder: Arc::new(recorder),
             upstream_authorities: vec![
                 CertificateDer::from_pem_slice(upstream.ca_pem().as_bytes()).expect("PEM"),
@@ -174,6 +193,7 @@ fn loader(home: &Home, more: &[(&str, &str)]) -> Loader {
         base: home.path().to_owned(),
         home: None,
         fallback: EnvironmentFallback::Refuse,
+        stores: SecretStores::default(),
     }
 }
 

@@ -12,6 +12,8 @@ mod provider;
 mod reader;
 mod renamed;
 mod sandbox;
+mod source;
+mod stores;
 mod tool;
 
 pub use approval::{Approval, Audit, Mode, OnWriteFailure, Unattended};
@@ -19,6 +21,7 @@ pub use approvals::{Allowance, Covers, Prohibited, Prohibition, ScriptDigest, Se
 pub use egress::{Egress, EgressLimits, ForeignCredentials, Resolve};
 pub use project::Project;
 pub use sandbox::{Isolation, Profile, Sandbox, SandboxLimits};
+pub use stores::{Bitwarden, Keyring, OnePassword, SecretStores, Vault};
 
 pub use tool::{Runs, Tool, ToolTrust};
 
@@ -34,6 +37,8 @@ pub struct Config {
     pub egress: Egress,
     /// The user's own providers, besides the registry.
     pub providers: Vec<Provider>,
+    /// How the stores are reached that providers' secrets are kept in.
+    pub secrets: SecretStores,
     pub sandbox: Sandbox,
     pub approval: Approval,
     pub audit: Audit,
@@ -46,10 +51,11 @@ impl Config {
     pub fn parse(file: &str, text: &str) -> Result<Self, Vec<Mistake>> {
         let source = Source::new(file, text);
         let config = source.document(|root| {
-            root.allow_keys(&["egress", "provider", "sandbox", "approval", "audit", "tool"]);
+            root.allow_keys(&["egress", "provider", "secrets", "sandbox", "approval", "audit", "tool"]);
             Self {
                 egress: root.section("egress").map(|section| egress::read(&section)).unwrap_or_default(),
                 providers: provider::read_all(root, provider::Dialect::Configuration),
+                secrets: root.section("secrets").map(|section| stores::read(&section)).unwrap_or_default(),
                 sandbox: root.section("sandbox").map(|section| sandbox::read(&section)).unwrap_or_default(),
                 approval: root
                     .section("approval")

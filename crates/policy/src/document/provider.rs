@@ -3,10 +3,11 @@
 use super::allow::host_hint;
 use super::reader::{Section, Wrong};
 use super::sandbox::variable;
+use super::source::{self, Kinds};
 use crate::host::HostPattern;
 use crate::mistake::quoted;
 use crate::provider::{
-    Alphabet, BasicPart, Checked, Grant, Kind, List, Provider, Scheme, SecretSource, Shape, Text, TokenForm,
+    Alphabet, BasicPart, Checked, Grant, Kind, List, Provider, Scheme, Shape, Text, TokenForm,
 };
 
 /// Which of the two documents is read.
@@ -52,7 +53,7 @@ fn read(section: &Section<'_>, dialect: Dialect) -> Provider {
     section.allow_keys(&[&common[..], own].concat());
     let ports = section.ports("ports");
     let variables: Vec<Text> = section.list("variables", |text| variable(text).map(Text::from));
-    let secret = section.has("secret").then(|| secret(section)).flatten();
+    let secret = section.has("secret").then(|| source::read(section, "secret", Kinds::All)).flatten();
     if dialect == Dialect::Configuration {
         section.needs("hosts", "must name at least one host");
         if !section.has("secret") && !section.has("variables") {
@@ -217,7 +218,7 @@ fn minted(section: &Section<'_>, key: &str) -> Option<Scheme> {
     }
 }
 
-fn required<'s>(section: &Section<'s>, key: &str) -> Option<&'s str> {
+pub(super) fn required<'s>(section: &Section<'s>, key: &str) -> Option<&'s str> {
     if !section.has(key) {
         section.wrong(key, format!("{} is missing", quoted(&section.full(key))), None);
     }
@@ -252,51 +253,6 @@ fn token(section: &Section<'_>, dialect: Dialect) -> TokenForm {
         form.wrong("length", "a token is longer than 1024 characters", None);
     }
     token
-}
-
-fn secret(provider: &Section<'_>) -> Option<SecretSource> {
-    // The value of a wrong key may be the secret itself, so none of these mistakes shows a value.
-    let section = provider.section("secret")?;
-    let kinds: [(&str, &[&str]); 4] = [
-        ("env", &["env"]),
-        ("dotenv", &["dotenv", "key"]),
-        ("file", &["file", "key"]),
-        ("command", &["command", "ttl", "timeout"]),
-    ];
-    let mut found = kinds.iter().filter(|(kind, _)| section.has(kind));
-    let (Some((kind, keys)), None) = (found.next(), found.next()) else {
-        let hint = "write { env = \u{2026} }, { dotenv = \u{2026}, key = \u{2026} }, { file = \u{2026} } or { command = [\u{2026}] }";
-        section.wrong_key("", "a secret must have one source", Some(hint.into()));
-        return None;
-    };
-    section.allow_keys(keys);
-    let text = |key| required(&section, key).map(|text| Text::from(text.to_owned()));
-    match *kind {
-        "env" => {
-            let name = text("env")?;
-            if variable(&name).is_err() {
-                let hint = "write the name of the variable, not its value".to_owned();
-                section.wrong("env", "what is given is not the name of a variable", Some(hint));
-            }
-            Some(SecretSource::Env { name })
-        }
-        "dotenv" => {
-            let (file, key) = (text("dotenv"), text("key"));
-            Some(SecretSource::Dotenv { file: file?, key: key? })
-        }
-        "file" => Some(SecretSource::File {
-            file: text("file")?,
-            key: section.text("key").map(|key| key.to_owned().into()),
-        }),
-        _ => {
-            section.needs("command", "must name a program");
-            Some(SecretSource::Command {
-                argv: section.list("command", |text| Ok(text.to_owned().into())).into(),
-                ttl: section.duration("ttl").unwrap_or(SecretSource::TTL),
-                timeout: section.duration("timeout").unwrap_or(SecretSource::TIMEOUT),
-            })
-        }
-    }
 }
 
 fn prefix(text: &str) -> Result<Text, Wrong> {

@@ -21,6 +21,15 @@ impl ChildEnvironment {
         Self { variables }
     }
 
+    /// The same with one more variable. Search for this to find every credential that is handed to a program: those of
+    /// password managers, which open their store with it.
+    #[must_use]
+    pub fn with(&self, name: &str, value: &OsStr) -> Self {
+        let mut variables = self.variables.clone();
+        variables.insert(name.into(), value.to_owned());
+        Self { variables }
+    }
+
     pub fn get(&self, name: impl AsRef<OsStr>) -> Option<&OsStr> {
         self.variables.get(name.as_ref()).map(OsString::as_os_str)
     }

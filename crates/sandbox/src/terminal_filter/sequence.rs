@@ -75,6 +75,9 @@ fn control(middle: &[u8], last: u8) -> Verdict {
         (None, b" " | b"\"", b'q') | (None, b"!", b'p') => Verdict::Pass,
         (None, [], b'c') if matches!(numbers, b"" | b"0") => Verdict::Answer(ATTRIBUTES),
         (None, [], b'n') if numbers == b"5" => Verdict::Answer(STATUS_FINE),
+        // Where the cursor is: line editors wait for the answer, only the terminal knows it, and it is two numbers, so
+        // that nothing of the program's choice is typed to whoever reads when the program has gone.
+        (None, [], b'n') if numbers == b"6" => Verdict::Pass,
         _ => Verdict::Drop,
     }
 }

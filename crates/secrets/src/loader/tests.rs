@@ -29,6 +29,7 @@ pub(crate) fn loader(variables: &[(&str, &str)], fallback: EnvironmentFallback) 
         base: PathBuf::from("/nowhere"),
         home: None,
         fallback,
+        stores: SecretStores::default(),
     }
 }
 

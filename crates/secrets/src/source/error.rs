@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use cofferdam_linux_sys::child::{ChildError, Ended};
 
-use super::{DotenvMistake, JsonMistake};
+use super::{DotenvMistake, HttpMistake, JsonMistake};
 use crate::secret::Rejected;
 
 /// One sentence by `Display`, what to do about it by [`SourceError::hint`]; a value by neither.
@@ -83,7 +83,50 @@ pub enum SourceError {
     NotADocument {
         needs: &'static str,
     },
+    /// A store that was asked gave no value.
+    Store {
+        store: &'static str,
+        mistake: StoreMistake,
+    },
+    /// The credential of a store would have to come out of a store.
+    StoreInStore,
+    /// What opens a store cannot be had itself.
+    StoreCredential {
+        store: &'static str,
+        cause: Box<SourceError>,
+    },
     Rejected(Rejected),
+}
+
+/// What a store did.
+#[derive(Debug)]
+pub enum StoreMistake {
+    /// Its own credential is not one of its kind.
+    Credential,
+    Http(HttpMistake),
+    /// It does not accept its credential, or not for this secret.
+    Denied,
+    Missing,
+    Status(u16),
+    Field(JsonMistake),
+    /// What it sent was changed, or sealed with another key.
+    Sealed,
+    Answer,
+}
+
+impl fmt::Display for StoreMistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Credential => f.write_str("its credential is not of the kind that it hands out"),
+            Self::Http(mistake) => mistake.fmt(f),
+            Self::Denied => f.write_str("it did not accept the credential, or not for this secret"),
+            Self::Missing => f.write_str("it has no such secret"),
+            Self::Status(status) => write!(f, "it answered with status {status}"),
+            Self::Field(mistake) => mistake.fmt(f),
+            Self::Sealed => f.write_str("its answer cannot be opened with this credential"),
+            Self::Answer => f.write_str("its answer cannot be read"),
+        }
+    }
 }
 
 impl SourceError {
@@ -116,6 +159,13 @@ impl SourceError {
             Self::CommandFailed { .. } => {
                 "run it yourself to see what it says; its output is never shown".to_owned()
             }
+            Self::Store { mistake: StoreMistake::Http(HttpMistake::Untrusted), .. } => {
+                "name the certificate of its authority as ca_file in the store's section".to_owned()
+            }
+            Self::Store { mistake: StoreMistake::Denied, .. } => {
+                "check that its credential has not expired and may read this secret".to_owned()
+            }
+            Self::StoreCredential { cause, .. } => return cause.hint(),
             Self::Rejected(Rejected::Empty) => "the source answered, but with nothing".to_owned(),
             _ => return None,
         })
@@ -163,6 +213,11 @@ impl fmt::Display for SourceError {
             }
             Self::CommandTooLong { program, limit } => {
                 write!(f, "{program} printed more than {} KiB", limit / 1024)
+            }
+            Self::Store { store, mistake } => write!(f, "{store}: {mistake}"),
+            Self::StoreInStore => f.write_str("a store cannot be opened with what is in a store"),
+            Self::StoreCredential { store, cause } => {
+                write!(f, "the credential of {store} itself cannot be had: {cause}")
             }
             Self::NotADocument { needs } => write!(f, "the value must be {needs}"),
             Self::Rejected(reason) => write!(f, "the value cannot be used: {reason}"),

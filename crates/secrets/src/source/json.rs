@@ -20,7 +20,7 @@ pub enum JsonMistake {
 impl fmt::Display for JsonMistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NotJson => "the file is not a JSON document",
+            Self::NotJson => "this is not a JSON document",
             Self::Missing => "the document has no such member",
             Self::NotAString => "that member is not a string",
         })

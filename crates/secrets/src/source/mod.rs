@@ -1,17 +1,21 @@
 //! Where values come from. Each source reads its value anew on every call and leaves no copy of it behind;
 //! what went wrong is told without the value and without anything that a source printed.
 
+pub(crate) mod bitwarden;
 mod command;
 mod dotenv;
 mod environment;
 mod error;
 mod file;
+mod http;
 mod json;
 mod private_file;
+pub(crate) mod vault;
 
 pub use dotenv::{DotenvMistake, Mistake};
 pub use environment::HostVariables;
-pub use error::SourceError;
+pub use error::{SourceError, StoreMistake};
+pub use http::HttpMistake;
 pub use json::JsonMistake;
 
 pub(crate) use command::read as read_command;

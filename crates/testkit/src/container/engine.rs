@@ -61,12 +61,19 @@ impl Engine {
     fn start_daemon(&self) -> Child {
         let log = std::fs::File::create(self.place("dockerd.log")).expect("a log");
         let mut command = Command::new("unshare");
-        command.args(["--net", "--", "dockerd", "--data-root"]).arg(self.place("data"));
+        command
+            .args(["--net", "sh", "-c", "ip link set lo up && exec \"$@\"", "sh", "dockerd", "--data-root"])
+            .arg(self.place("data"));
         command.arg("--exec-root").arg(self.place("exec")).arg("--pidfile").arg(self.place("pid"));
         command.arg("--host").arg(self.socket());
         command.stdin(Stdio::null()).stdout(log.try_clone().expect("a copy")).stderr(log);
         command.env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
         command.spawn().expect("unshare starts")
+    }
+
+    /// The process that holds the engine's own network, if it has one.
+    pub fn daemon_pid(&self) -> Option<u32> {
+        self.daemon.as_ref().map(Child::id)
     }
 
     pub fn kind(&self) -> Kind {

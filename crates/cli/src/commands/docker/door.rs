@@ -18,6 +18,8 @@ use super::way_out;
 
 /// A container that is not started in this time was not meant to be.
 const UNTIL_FIRST: Duration = Duration::from_secs(600);
+/// The engine's program has ended, and no container has come: one that was started in the background still may.
+const AFTER_LAUNCHER: Duration = Duration::from_secs(20);
 /// A container that ended may be started again by its engine.
 const UNTIL_NEXT: Duration = Duration::from_secs(15);
 /// The door speaks at once.
@@ -29,11 +31,13 @@ const REFUSED: &[u8] = b"refused";
 pub struct Door {
     pub connection: Connection,
     pub listener: OwnedFd,
+    /// The process that becomes the engine's program; none where somebody else will call it.
+    pub launcher: Option<OwnedFd>,
 }
 
 impl Door {
     /// Until the container is gone, or the daemon is: then its listeners are closed, and nothing is reached any more.
-    pub fn keep(&self) {
+    pub fn keep(mut self) {
         let mut inside: Option<OwnedFd> = None;
         let mut deadline = Instant::now() + UNTIL_FIRST;
         loop {
@@ -45,7 +49,8 @@ impl Door {
                 PollFd::new(&self.connection, PollFlags::IN),
                 PollFd::new(&self.listener, PollFlags::IN),
             ];
-            ready.extend(inside.iter().map(|process| PollFd::new(process, PollFlags::IN)));
+            let watched = inside.as_ref().or(self.launcher.as_ref());
+            ready.extend(watched.map(|process| PollFd::new(process, PollFlags::IN)));
             let left = left.and_then(|left| Timespec::try_from(left).ok());
             if let Err(error) = poll(&mut ready, left.as_ref())
                 && error != rustix::io::Errno::INTR
@@ -57,8 +62,9 @@ impl Door {
                 return;
             }
             if ready.get(2) == Some(&true) {
-                inside = None;
-                deadline = Instant::now() + UNTIL_NEXT;
+                let patience = if inside.take().is_some() { UNTIL_NEXT } else { AFTER_LAUNCHER };
+                self.launcher = None;
+                deadline = Instant::now() + patience;
             }
             // A process of the container that knocks while the first one lives wants what it has already.
             if ready[1]

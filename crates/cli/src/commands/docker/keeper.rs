@@ -16,6 +16,7 @@ use cofferdam_docker::plan::{self, Image};
 use cofferdam_docker::{posture, programs};
 use cofferdam_linux_sys::{clone, descriptors};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use rustix::process::{PidfdFlags, getpid, pidfd_open};
 
 use super::door::Door;
 use super::variables;
@@ -24,6 +25,13 @@ use crate::args::docker::StartArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::Settings;
+
+/// Who calls the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caller {
+    ThisProcess,
+    SomebodyElse,
+}
 
 /// What is there for one container before it is.
 pub struct Kept {
@@ -66,15 +74,20 @@ impl Kept {
         Ok(Self { name, directory, variables, posture, connection, listener })
     }
 
-    /// Leaves a process behind that lets the container out, and goes on without it.
-    pub fn wait_for_the_container(self) -> Result<(), Failure> {
+    /// Leaves a process behind that lets the container out, and goes on without it. `caller` says whether this process
+    /// calls the engine: then nothing is left when the engine could not start the container.
+    pub fn wait_for_the_container(self, caller: Caller) -> Result<(), Failure> {
+        let launcher = match caller {
+            Caller::ThisProcess => pidfd_open(getpid(), PidfdFlags::empty()).ok(),
+            Caller::SomebodyElse => None,
+        };
         let place = self.variables.parent().unwrap_or(Path::new("/")).to_owned();
         let started = clone::start_detached(move || {
             // Whoever reads our output sees it end with us.
             if let Ok(null) = File::options().read(true).write(true).open("/dev/null") {
                 let _ = (0..3).try_for_each(|stream| descriptors::place(null.as_fd(), stream));
             }
-            Door { connection: self.connection, listener: self.listener }.keep();
+            Door { connection: self.connection, listener: self.listener, launcher }.keep();
             let _ = fs::remove_dir_all(&place);
         });
         started

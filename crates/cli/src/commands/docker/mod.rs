@@ -1,5 +1,6 @@
 //! `docker`.
 
+mod bridge;
 mod door;
 mod engine;
 mod exec;
@@ -18,6 +19,7 @@ pub fn run(args: &DockerArgs) -> Result<Exit, Failure> {
     match &args.command {
         DockerCommand::Run(args) => start::run(args),
         DockerCommand::Args(args) => start::print(args),
+        DockerCommand::Bridge(args) => bridge::run(args),
         DockerCommand::Exec(args) => exec::run(args),
         DockerCommand::Shim { command } => shim::run(command),
     }

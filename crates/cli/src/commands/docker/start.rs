@@ -5,7 +5,7 @@ use cofferdam_docker::plan::{self, Outside};
 use cofferdam_policy::registry::Registry;
 
 use super::engine::Engine;
-use super::keeper::Kept;
+use super::keeper::{Caller, Kept};
 use super::objections;
 use crate::args::docker::StartArgs;
 use crate::exit::Exit;
@@ -18,13 +18,13 @@ const REFUSED: Exit = Exit::Command(77);
 
 /// Makes the call.
 pub fn run(args: &StartArgs) -> Result<Exit, Failure> {
-    let (engine, words) = prepare(args)?;
+    let (engine, words) = prepare(args, Caller::ThisProcess)?;
     Err(engine.replace_by(&words))
 }
 
 /// Prints it, for those who call the engine themselves. The way out waits for the container.
 pub fn print(args: &StartArgs) -> Result<Exit, Failure> {
-    let (engine, words) = prepare(args)?;
+    let (engine, words) = prepare(args, Caller::SomebodyElse)?;
     let all: Vec<String> = engine.words().chain(words).map(|word| plan::quoted(&word)).collect();
     output::text(&format!("{}\n", all.join(" ")))?;
     Ok(Exit::Success)
@@ -32,7 +32,7 @@ pub fn print(args: &StartArgs) -> Result<Exit, Failure> {
 
 /// In this order: what was typed is understood and judged before the daemon is asked, and the way out is open before the
 /// engine is called.
-fn prepare(args: &StartArgs) -> Result<(Engine, Vec<String>), Failure> {
+fn prepare(args: &StartArgs, caller: Caller) -> Result<(Engine, Vec<String>), Failure> {
     let settings = Settings::load()?;
     let engine = Engine::find(&args.engine)?;
     let typed = options::parse(engine.kind, &args.words).map_err(|misread| misunderstood(&misread))?;
@@ -48,7 +48,7 @@ fn prepare(args: &StartArgs) -> Result<(Engine, Vec<String>), Failure> {
         posture: &kept.posture,
     };
     let words = plan::words(engine.kind, (&typed, &judged), &image, &outside);
-    kept.wait_for_the_container()?;
+    kept.wait_for_the_container(caller)?;
     Ok((engine, words))
 }
 

@@ -1,7 +1,8 @@
 //! `cofferdam run`: one command in a sandbox, from the wish to the exit status.
 
 pub mod outcome;
-mod publish;
+pub mod publish;
+mod record;
 pub mod supervise;
 mod told;
 pub mod wish;
@@ -9,11 +10,13 @@ pub mod wish;
 use std::io;
 use std::os::fd::AsFd;
 
+use cofferdam_approvals::Backend;
 use cofferdam_audit::Label;
 use cofferdam_sandbox::launch::{self, Prepared, Start};
 use cofferdam_sandbox::messages::Last;
 use cofferdam_sandbox::plan::Network;
 
+use crate::admission::{self, Line, Where};
 use crate::args::run::Run;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -21,6 +24,7 @@ use crate::outlet::Telling;
 use crate::output;
 use crate::terminal::{self, Filtering};
 use publish::Published;
+use record::Entry;
 use supervise::Rules;
 use wish::Wished;
 
@@ -42,11 +46,20 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
     let prepared = begun.map_err(|error| outcome::not_begun(&error))?;
     let published = Published::listen(&args.publish)?;
     let mut wished = Wished::read(&args.sandbox)?;
+    let place = Where {
+        directory: &wished.request.workspace,
+        workspace: &wished.request.workspace,
+        session: "run",
+        backend: backend(wished.request.network),
+    };
+    let admitted = admission::admit(Line::Words(&args.command), &args.behalf, place)?;
     let interactive = args.tty || !args.no_tty && terminal::is_interactive();
     // Before there is another thread, which would get the signals that are meant for this one.
     let signals = supervise::take_signals(interactive)?;
     let telling = if interactive { Telling::AtTheEnd } else { Telling::AsTheyHappen };
+    wished.watched = args.summary || args.learn;
     let outlet = wished.open_outlet(session_name(), telling)?;
+    let entry = Entry::new(&admitted, wished.request.profile, wished.request.network);
     let layer = if args.overlay { Some(wished.add_layer(&args.command)?) } else { None };
     let plan = wished.plan()?;
     if plan.looked.unfinished {
@@ -75,7 +88,7 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
     };
     let filtering = if args.danger_raw_terminal { Filtering::Off } else { Filtering::On };
     let rules = Rules { timeout: wished.timeout, filtering, published, signals, outlet: outlet.as_ref() };
-    let ended = supervise::supervise(prepared, &plan, &start, rules);
+    let ended = supervise::supervise(prepared, &plan, &start, rules, &entry);
     if let Some(outlet) = &outlet {
         outlet.close();
         told::end(args, outlet);
@@ -84,6 +97,7 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
         outcome::tell_layer(layer);
     }
     let (report, end) = ended?;
+    entry.ended(end.how)?;
     if plan.network != Network::Host {
         outcome::tell_missing(&report);
     }
@@ -99,4 +113,9 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
 /// How a run is called in the record.
 fn session_name() -> Label {
     Label::new(format!("run-{}", std::process::id()))
+}
+
+/// A command with the host's network reaches what the host reaches.
+pub fn backend(network: Network) -> Backend {
+    if network == Network::Host { Backend::Host } else { Backend::Isolated }
 }

@@ -19,6 +19,8 @@ use crate::failure::Failure;
 
 /// Connections at one time; more are closed at once.
 const MOST: usize = 128;
+/// As many listeners as go with one message to the keeper of a session.
+const MOST_PORTS: usize = 7;
 /// How long a server inside may take to accept.
 const PATIENCE: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
 
@@ -33,6 +35,12 @@ pub struct Published {
 
 impl Published {
     pub fn listen(ports: &[u16]) -> Result<Self, Failure> {
+        if ports.len() > MOST_PORTS {
+            return Err(Failure::new(
+                Exit::Usage,
+                format!("{MOST_PORTS} ports can be published, and no more"),
+            ));
+        }
         let mut listeners = Vec::new();
         for &port in ports {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
@@ -44,6 +52,12 @@ impl Published {
             listeners.push((port, listener));
         }
         Ok(Self { listeners, ..Self::default() })
+    }
+
+    /// Listeners that somebody else has opened, with their ports.
+    pub fn handed(listeners: impl IntoIterator<Item = (u16, OwnedFd)>) -> Self {
+        let listeners = listeners.into_iter().map(|(port, listener)| (port, listener.into())).collect();
+        Self { listeners, ..Self::default() }
     }
 
     pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {

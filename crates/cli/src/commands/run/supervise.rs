@@ -15,6 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome;
 use super::publish::Published;
+use super::record::Entry;
+use crate::admission;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::outlet::Outlet;
@@ -67,20 +69,24 @@ pub fn take_signals(interactive: bool) -> Result<Signals, Failure> {
         .map_err(|error| Failure::new(Exit::NotStarted, format!("signals cannot be passed on: {error}")))
 }
 
-/// Builds the sandbox for the command, and stays with it until both are gone.
+/// Builds the sandbox for the command, and stays with it until both are gone. Nothing is started that the gate has not
+/// approved, and not if it has changed since.
 pub fn supervise(
     prepared: Prepared,
     plan: &Plan,
     start: &Start<'_>,
     rules: Rules<'_>,
+    entry: &Entry<'_>,
 ) -> Result<(Report, End), Failure> {
     let failed = |error: io::Error| Failure::new(Exit::NotStarted, format!("the sandbox was lost: {error}"));
     let Rules { timeout, filtering, published, signals, outlet } = rules;
+    admission::still_holds(entry.approved())?;
     let built = prepared.build_for(plan, COMMAND, start);
     let (mut sandbox, report) = built.map_err(|problem| outcome::not_built(&problem))?;
     if let Some(outlet) = outlet {
         outlet.serve(sandbox.take_doors()).map_err(failed)?;
     }
+    entry.started(&report)?;
     let mut watch = Watch {
         sandbox: &sandbox,
         filtering,

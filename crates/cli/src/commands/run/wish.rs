@@ -52,8 +52,11 @@ pub struct Wished {
     pub project: Option<Project>,
     /// The hosts that were typed.
     pub allow: Vec<AllowRule>,
+    typed: Vec<String>,
     providers: Vec<String>,
     inherited: Vec<String>,
+    /// What is asked of the network has to be known here.
+    pub watched: bool,
 }
 
 impl Wished {
@@ -112,6 +115,8 @@ impl Wished {
             places: settings.places,
             project,
             allow,
+            typed: args.allow.clone(),
+            watched: false,
             providers: args.provider.clone(),
             inherited: args.inherit_credentials.clone(),
             layered,
@@ -156,6 +161,9 @@ impl Wished {
             config,
             project: self.project.as_ref(),
             allow: &self.allow,
+            typed: &self.typed,
+            project_text: project_text(&self.request.workspace)?,
+            embedded: self.watched || !self.inherited.is_empty(),
             providers: &self.providers,
             inherited: &self.inherited,
             session,
@@ -301,6 +309,13 @@ fn limits(wished: SandboxLimits) -> Limits {
 /// What the project says about itself. Whatever runs in the workspace can write this file, so it only narrows; one
 /// that cannot be read or understood is a failure, because it may have hidden something.
 fn project(workspace: &Path) -> Result<Option<Project>, Failure> {
+    let Some(text) = project_text(workspace)? else { return Ok(None) };
+    let path = workspace.join(settings::PROJECT_FILE);
+    let shown = path.display().to_string();
+    Project::parse(&shown, &text).map(Some).map_err(|mistakes| settings::report(&path, &mistakes))
+}
+
+fn project_text(workspace: &Path) -> Result<Option<String>, Failure> {
     let path = workspace.join(settings::PROJECT_FILE);
     if path
         .symlink_metadata()
@@ -308,9 +323,7 @@ fn project(workspace: &Path) -> Result<Option<Project>, Failure> {
     {
         return Ok(None);
     }
-    let text = settings::read_text(&path)?;
-    let shown = path.display().to_string();
-    Project::parse(&shown, &text).map(Some).map_err(|mistakes| settings::report(&path, &mistakes))
+    settings::read_text(&path).map(Some)
 }
 
 fn home() -> Result<PathBuf, Failure> {

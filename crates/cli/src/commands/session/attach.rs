@@ -8,7 +8,9 @@ use cofferdam_sandbox::channel;
 use rustix::event::{PollFd, PollFlags};
 
 use super::client::Client;
-use super::protocol::{Reply, Request, What};
+use super::exec;
+use super::protocol::{Cleared, Reply, Request};
+use crate::admission::Line;
 use crate::args::session::SessionAttach;
 use crate::commands::run::outcome;
 use crate::commands::run::supervise::{End, HANG_UP, How, PASSED_ON, TERM};
@@ -19,8 +21,16 @@ use crate::terminal::{self, Filtering, Heard, Raw, Relay};
 pub fn attach(args: &SessionAttach) -> Result<Exit, Failure> {
     let client = Client::connect(&args.session)?;
     let lost = |error: io::Error| client.lost(&error);
-    let what = (!args.command.is_empty())
-        .then(|| What::Command(args.command.iter().map(|argument| argument.as_os_str().into()).collect()));
+    let what = if args.command.is_empty() {
+        if args.behalf.session_kind.is_some() {
+            return Err(Failure::new(Exit::Usage, "an agent does not get a terminal that nobody looks at")
+                .hint("give it a command, or type for it line by line: `cofferdam session send --help`"));
+        }
+        None
+    } else {
+        let admitted = client.admit(Line::Words(&args.command), &args.behalf)?;
+        Some(Cleared::new(exec::command(&args.command), admitted.approved())?)
+    };
     let taken: Vec<i32> = PASSED_ON.into_iter().chain(terminal::SIGNALS).collect();
     let signals = Signals::take_over(&taken).map_err(lost)?;
     let (controller, shown_before) =

@@ -4,10 +4,13 @@ use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
+use cofferdam_approvals::Backend;
 use cofferdam_sandbox::channel::Channel;
 
 use super::place::{self, Sessions};
 use super::protocol::{Refusal, Reply, Request};
+use crate::admission::{self, Admitted, Line, Where};
+use crate::args::admission::Behalf;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::places::Places;
@@ -67,6 +70,14 @@ impl Client {
         self.receive()
     }
 
+    /// Asks the gate about a command in this session, in the directory where it would start.
+    pub fn admit(&self, line: Line<'_>, behalf: &Behalf) -> Result<Admitted, Failure> {
+        let (Reply::Status(status), _) = self.ask(&Request::Status)? else { return Err(self.confused()) };
+        let (directory, workspace) = (status.directory.as_path(), status.workspace.as_path());
+        let place = Where { directory, workspace, session: &self.name, backend: Backend::Isolated };
+        admission::admit(line, behalf, place)
+    }
+
     /// Nothing is tried a second time: a command may have run before the connection was lost.
     pub fn lost(&self, error: &io::Error) -> Failure {
         Failure::new(Exit::NotStarted, format!("the session {} was lost: {error}", self.name))
@@ -95,6 +106,11 @@ impl Client {
                     "leave it there with Ctrl-], or start another: `cofferdam session attach NAME -- bash`",
                 )
             }
+            Refusal::NotRead => Failure::new(
+                Exit::Unavailable,
+                format!("the program in the terminal of {name} does not read what is typed"),
+            )
+            .hint(format!("look at it: `cofferdam session attach {name}`")),
             Refusal::NotUnderstood => {
                 Failure::new(Exit::NotStarted, format!("the session {name} does not take that"))
                     .hint("it is ending, or was started by another version")

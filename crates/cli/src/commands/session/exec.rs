@@ -1,5 +1,6 @@
 //! `session exec`: one command in a session, at most once, with this process's own streams.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd;
 use std::time::Instant;
@@ -8,7 +9,8 @@ use cofferdam_linux_sys::signals::Signals;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use super::client::Client;
-use super::protocol::{Reply, Request, What};
+use super::protocol::{Cleared, Reply, Request, What};
+use crate::admission::Line;
 use crate::args::session::SessionExec;
 use crate::commands::run::outcome;
 use crate::commands::run::supervise::{End, GRACE, HANG_UP, PASSED_ON, TERM};
@@ -18,10 +20,12 @@ use crate::output;
 
 pub fn exec(args: &SessionExec) -> Result<Exit, Failure> {
     let client = Client::connect(&args.session)?;
-    let what = match &args.text {
-        Some(text) => What::Shell(text.as_os_str().into()),
-        None => What::Command(args.command.iter().map(|argument| argument.as_os_str().into()).collect()),
+    let (line, what) = match &args.text {
+        Some(text) => (Line::Text(text), What::Shell(text.as_os_str().into())),
+        None => (Line::Words(&args.command), command(&args.command)),
     };
+    let admitted = client.admit(line, &args.behalf)?;
+    let what = Cleared::new(what, admitted.approved())?;
     if args.background {
         return match client.ask(&Request::Background { what, timeout: args.timeout })?.0 {
             Reply::Background { process } => output::text(&format!("{process}\n")).map(|()| Exit::Success),
@@ -42,6 +46,10 @@ pub fn exec(args: &SessionExec) -> Result<Exit, Failure> {
     let shell = ["the shell".into()];
     let named = if args.command.is_empty() { &shell[..] } else { &args.command };
     outcome::exit(&End { how, held: Vec::new() }, named)
+}
+
+pub fn command(words: &[OsString]) -> What {
+    What::Command(words.iter().map(|argument| argument.as_os_str().into()).collect())
 }
 
 enum Waited {

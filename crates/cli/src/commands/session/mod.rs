@@ -8,6 +8,7 @@ mod listing;
 mod new;
 mod place;
 mod protocol;
+mod send;
 
 use crate::args::session::SessionCommand;
 use crate::exit::Exit;
@@ -18,6 +19,7 @@ pub fn run(command: &SessionCommand) -> Result<Exit, Failure> {
         SessionCommand::New(args) => new::new(args),
         SessionCommand::Exec(args) => exec::exec(args),
         SessionCommand::Attach(args) => attach::attach(args),
+        SessionCommand::Send(args) => send::send(args),
         SessionCommand::List(args) => listing::list(args),
         SessionCommand::Ps(args) => listing::processes(args),
         SessionCommand::Logs(args) => listing::logs(args),

@@ -16,6 +16,7 @@ use super::place::{self, Sessions};
 use super::protocol::{Born, Setup};
 use crate::args::session::SessionNew;
 use crate::commands::run::outcome;
+use crate::commands::run::publish::Published;
 use crate::commands::run::wish::Wished;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -28,7 +29,16 @@ pub fn new(args: &SessionNew) -> Result<Exit, Failure> {
         Failure::new(Exit::NotStarted, format!("cannot use {}: {error}", directory.display()))
             .hint("it must be a directory of yours that nobody else can enter")
     })?;
+    let published = Published::listen(&args.publish)?;
     let mut wished = Wished::read(&args.sandbox)?;
+    if args.overlay {
+        let layer = wished.add_layer(&["session".into(), name.clone().into()])?;
+        eprintln!("cofferdam: what is written to the workspace goes to layer {}", layer.id);
+        eprintln!(
+            "hint: cofferdam overlay diff {0}, then cofferdam overlay apply {0} or discard {0}",
+            layer.id
+        );
+    }
     if wished.request.network == Network::Proxy {
         wished.request.network = Network::None;
     }
@@ -37,6 +47,7 @@ pub fn new(args: &SessionNew) -> Result<Exit, Failure> {
         sessions: directory.as_path().into(),
         plan: wished.plan()?,
         workspace: wished.request.workspace.as_path().into(),
+        published: args.publish.clone(),
         lifetime: wished.timeout,
         idle: args.idle_timeout,
     };
@@ -46,7 +57,8 @@ pub fn new(args: &SessionNew) -> Result<Exit, Failure> {
     };
     let keeper = start_keeper().map_err(failed)?;
     let image = channel::memory_file(&image.to_bytes()).map_err(failed)?;
-    keeper.send(&setup, &[image.as_fd()]).map_err(failed)?;
+    let descriptors: Vec<_> = std::iter::once(image.as_fd()).chain(published.descriptors()).collect();
+    keeper.send(&setup, &descriptors).map_err(failed)?;
     match keeper.receive().map_err(failed)? {
         Some((Born::Ready(report), _)) => {
             if wished.request.network != Network::Host {

@@ -2,15 +2,19 @@
 
 use std::time::Duration;
 
+use cofferdam_approvals::Approved;
 use cofferdam_sandbox::messages::{NotStarted, Problem, Window};
 use cofferdam_sandbox::plan::Plan;
 use cofferdam_sandbox::report::Report;
 use cofferdam_sandbox::text::Text;
 use serde::{Deserialize, Serialize};
 
+use crate::admission;
 use crate::commands::run::supervise::How;
+use crate::failure::Failure;
 
-/// What a keeper is made from. With a descriptor: the image whose environment is the session's first.
+/// What a keeper is made from. With descriptors: the image whose environment is the session's first, then the
+/// listeners of the ports that are published.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Setup {
     pub name: String,
@@ -18,6 +22,7 @@ pub struct Setup {
     pub sessions: Text,
     pub plan: Plan,
     pub workspace: Text,
+    pub published: Vec<u16>,
     /// Ends the session, whatever runs in it.
     pub lifetime: Option<Duration>,
     /// Ends the session when nothing runs in it.
@@ -38,19 +43,23 @@ pub enum Born {
 pub enum Request {
     /// With the three standard streams. The end of the connection ends the command and all it has started.
     Exec {
-        what: What,
+        what: Cleared,
         timeout: Option<Duration>,
     },
     /// For the command of this connection.
     Signal(i32),
     Background {
-        what: What,
+        what: Cleared,
         timeout: Option<Duration>,
     },
     /// Without a command: the terminal that was left, or a shell. The end of the connection leaves it running.
     Attach {
-        what: Option<What>,
+        what: Option<Cleared>,
         window: Window,
+    },
+    /// Typed into the terminal of the session, which is made if there is none.
+    Send {
+        text: Cleared,
     },
     Status,
     /// What the process has written from this byte on, as soon as there is some if `wait` is set.
@@ -65,6 +74,22 @@ pub enum Request {
     EndSession,
 }
 
+/// What the gate has approved. There is no other way to make one; the keeper gets it as a message.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Cleared(What);
+
+impl Cleared {
+    /// Refused if it has changed since it was approved.
+    pub fn new(what: What, approved: &Approved) -> Result<Self, Failure> {
+        admission::still_holds(approved)?;
+        Ok(Self(what))
+    }
+
+    pub fn what(&self) -> &What {
+        &self.0
+    }
+}
+
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum What {
     Command(Vec<Text>),
@@ -76,6 +101,10 @@ pub enum Reply {
     /// The command of this connection has ended, or was never started.
     Ended(How),
     Background {
+        process: u64,
+    },
+    /// It was typed to this process.
+    Sent {
         process: u64,
     },
     /// With the controlling side of the terminal, and what was written to it while nobody looked.
@@ -102,6 +131,8 @@ pub enum Refusal {
     NoSuchProcess,
     NoLog,
     AttachedElsewhere,
+    /// The terminal does not take any more now.
+    NotRead,
     /// Not a request, or one with other descriptors than it must have.
     NotUnderstood,
     Failed(i32),

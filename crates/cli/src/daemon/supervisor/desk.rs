@@ -12,7 +12,6 @@ use cofferdam_audit::event::{DaemonStarted, DaemonStopped, StopCause, Worker as 
 use cofferdam_audit::{Event, HostName, Label};
 use cofferdam_control::channel::Channel;
 use cofferdam_control::messages::egress::{self, Opening, Socket};
-use cofferdam_control::messages::{Refusal, Reply};
 use cofferdam_policy::environment::ChildEnvironment;
 use cofferdam_policy::registry::Registry;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -271,8 +270,9 @@ impl Desk {
         self.record(WorkerCrashed { worker: WorkerKind::Proxy, restarted: true });
         let asked = std::mem::take(&mut self.asked);
         for asked in asked.into_values() {
-            if let Asked::For { connection, .. } = asked {
-                self.connections.tell(connection, &Reply::Refused(Refusal::Unavailable));
+            if let Asked::For { connection, what } = asked {
+                let reply = self.unanswered(&what);
+                self.connections.tell(connection, &reply);
             }
         }
     }

@@ -213,6 +213,9 @@ impl Worker {
                 return egress::Reply::NotReloaded { mistakes };
             }
         };
+        if let Err(failure) = self.renew_authority() {
+            return egress::Reply::NotReloaded { mistakes: vec![failure.sentence().to_owned()] };
+        }
         let notes = notes(&self.config, &config);
         let rules = u32::try_from(config.egress.allow.len()).unwrap_or(u32::MAX);
         self.service.proxy().replace_secrets(parts.store);
@@ -233,6 +236,18 @@ impl Worker {
         Ok((config, parts, tokens))
     }
 
+    /// Another authority may sign by now.
+    fn renew_authority(&mut self) -> Result<(), Failure> {
+        let authority = proxy_parts::authority(&self.places)?;
+        if authority.certificate() != self.authority.certificate()
+            && !self.service.proxy().replace_authority(authority.clone())
+        {
+            return Err(Failure::new(Exit::Unavailable, "no key for certificates can be made"));
+        }
+        self.authority = authority;
+        Ok(())
+    }
+
     fn serving(&self) -> Serving {
         let mut named_tokens: Vec<String> =
             self.service.kept_tokens(self.shared).into_iter().flat_map(|kept| kept.providers).collect();
@@ -242,7 +257,6 @@ impl Worker {
         providers.sort();
         Serving {
             authority: self.authority.fingerprint(),
-            former_authorities: 0,
             providers,
             named_tokens,
             clients: u32::try_from(self.clients.len()).unwrap_or(u32::MAX),
@@ -270,8 +284,7 @@ fn open_shared(service: &Service, places: &Places) -> Result<ClientId, Failure> 
 }
 
 fn named(places: &Places) -> Result<Vec<cofferdam_egress::KeptToken>, Failure> {
-    let tokens = named_tokens::read(&places.state)
-        .map_err(|error| Failure::new(Exit::Unavailable, error.to_string()).hint(error.hint()))?;
+    let tokens = named_tokens::read(&places.state)?;
     Ok(tokens.iter().filter_map(named_tokens::NamedToken::kept).collect())
 }
 

@@ -22,9 +22,10 @@ use cofferdam_sandbox::report::Report;
 
 use super::place::Sessions;
 use super::protocol::{Born, Setup};
+use crate::commands::run::publish::Published;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use serve::Keeper;
+use serve::{Doors, Keeper};
 use shell::Left;
 
 /// The keeper ends on these, and the session with it.
@@ -52,7 +53,7 @@ pub fn keep() -> Result<Exit, Failure> {
 fn prepare(parent: &Channel) -> Result<(Keeper, Signals, Report), Born> {
     // Before the plan and the environment have come: the sandbox begins as a copy of this process.
     let prepared = launch::prepare().map_err(|error| no_socket(&error))?;
-    let (setup, first) = receive(parent).map_err(|error| no_socket(&error))?;
+    let (setup, first, published) = receive(parent).map_err(|error| no_socket(&error))?;
     let (sandbox, report) = prepared.build(&setup.plan).map_err(Born::NotBuilt)?;
     let signals = Signals::take_over(&ENDING).map_err(|error| no_socket(&error))?;
     let listener = listen(&setup).map_err(|error| match error.kind() {
@@ -61,18 +62,22 @@ fn prepare(parent: &Channel) -> Result<(Keeper, Signals, Report), Born> {
     })?;
     let left = Left::new(setup.workspace.clone().into(), &first);
     let end = setup.lifetime.map(|lifetime| Instant::now() + lifetime);
-    Ok((Keeper::new(sandbox, listener, left, setup, end), signals, report))
+    Ok((Keeper::new(sandbox, Doors { listener, published }, left, setup, end), signals, report))
 }
 
 fn no_socket(error: &io::Error) -> Born {
     Born::NoSocket(error.to_string())
 }
 
-fn receive(parent: &Channel) -> io::Result<(Setup, Image)> {
+fn receive(parent: &Channel) -> io::Result<(Setup, Image, Published)> {
     let gone = || io::Error::other("the one who wanted the session is gone");
     let (setup, mut descriptors) = parent.receive::<Setup>()?.ok_or_else(gone)?;
-    let image = descriptors.pop().ok_or_else(gone)?;
-    Ok((setup, Image::from_bytes(&channel::read_memory_file(image)?)?))
+    if descriptors.len() != 1 + setup.published.len() {
+        return Err(gone());
+    }
+    let image = Image::from_bytes(&channel::read_memory_file(descriptors.remove(0))?)?;
+    let published = Published::handed(setup.published.iter().copied().zip(descriptors));
+    Ok((setup, image, published))
 }
 
 fn listen(setup: &Setup) -> io::Result<Listener> {

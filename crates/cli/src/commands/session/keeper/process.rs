@@ -22,6 +22,8 @@ pub struct Process {
     pub how: Option<How>,
     /// The file in which a shell leaves what the next one starts with.
     pub account: Option<OwnedFd>,
+    /// What is to be typed as soon as its terminal is there.
+    pub typed: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -52,6 +54,7 @@ impl Process {
             timed_out: false,
             how: None,
             account: None,
+            typed: Vec::new(),
         }
     }
 
@@ -119,6 +122,19 @@ impl Process {
             status: self.how.map(outcome::status),
         }
     }
+}
+
+/// Types into a terminal, all of it or nothing that matters: a terminal that nobody reads refuses.
+pub fn type_all(controller: &OwnedFd, bytes: &[u8]) -> io::Result<()> {
+    let mut left = bytes;
+    while !left.is_empty() {
+        match rustix::io::write(controller, left) {
+            Ok(count) => left = &left[count..],
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }
 
 /// Both ends of a pipe for what a background process writes; reading from it does not wait.

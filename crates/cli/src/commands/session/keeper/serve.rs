@@ -16,8 +16,9 @@ use rustix::fs::{CWD, Mode, OFlags};
 use super::process::{self, Process, Role};
 use super::shell::Left;
 use super::wait;
+use crate::commands::run::publish::Published;
 use crate::commands::run::supervise::{GRACE, How, TERM};
-use crate::commands::session::protocol::{Refusal, Reply, Request, Setup, Status, What};
+use crate::commands::session::protocol::{Cleared, Refusal, Reply, Request, Setup, Status, What};
 use cofferdam_control::place::Listener;
 
 /// Ended processes whose status and output are kept.
@@ -28,6 +29,7 @@ pub struct Keeper {
     sandbox: Sandbox,
     /// Gone from the moment the session ends, so that nobody finds it any more.
     listener: Option<Listener>,
+    published: Published,
     left: Left,
     setup: Setup,
     started: u64,
@@ -37,6 +39,14 @@ pub struct Keeper {
     processes: BTreeMap<u64, Process>,
     next_client: u64,
     next_process: u64,
+}
+
+/// Where others come in.
+pub struct Doors {
+    /// Those who use the session.
+    pub listener: Listener,
+    /// Those who use a port of it.
+    pub published: Published,
 }
 
 struct Client {
@@ -62,15 +72,18 @@ enum Source {
     Sandbox,
     Signals,
     Listener,
+    /// A published port, by its place.
+    Port(usize),
     Client(u64),
     Process(u64),
 }
 
 impl Keeper {
-    pub fn new(sandbox: Sandbox, listener: Listener, left: Left, setup: Setup, end: Option<Instant>) -> Self {
+    pub fn new(sandbox: Sandbox, doors: Doors, left: Left, setup: Setup, end: Option<Instant>) -> Self {
         Self {
             sandbox,
-            listener: Some(listener),
+            listener: Some(doors.listener),
+            published: doors.published,
             left,
             setup,
             started: process::seconds(SystemTime::now()),
@@ -99,6 +112,7 @@ impl Keeper {
                         self.end_session()?;
                     }
                     Source::Listener => self.welcome()?,
+                    Source::Port(port) => self.published.accept(port, &self.sandbox)?,
                     Source::Client(client) => self.attend(client)?,
                     Source::Process(process) => {
                         if let Some(known) = self.processes.get_mut(&process) {
@@ -116,6 +130,8 @@ impl Keeper {
         let mut awaited: Vec<(Source, BorrowedFd<'_>)> =
             vec![(Source::Sandbox, self.sandbox.as_fd()), (Source::Signals, signals.as_fd())];
         awaited.extend(self.listener.iter().map(|listener| (Source::Listener, listener.as_fd())));
+        let ports = self.published.descriptors().enumerate();
+        awaited.extend(ports.map(|(port, listener)| (Source::Port(port), listener)));
         awaited.extend(self.clients.iter().map(|(id, client)| (Source::Client(*id), client.channel.as_fd())));
         awaited.extend(self.processes.iter().filter_map(|(id, process)| {
             process.output().map(|output| (Source::Process(*id), output.as_fd()))
@@ -175,8 +191,7 @@ impl Keeper {
                 }
             }
             News::Ended(ended) => self.ended(id, How::Ended(ended)),
-            // Nobody has asked for one: a session publishes no ports.
-            News::Connected(_) => {}
+            News::Connected(socket) => self.published.connected(id, socket),
         }
         Ok(None)
     }
@@ -188,6 +203,8 @@ impl Keeper {
             let client = *client;
             let nothing = channel::memory_file(&[])?;
             let handed = opened.try_clone()?;
+            // What was typed before there was a terminal waits in its line for whoever reads it.
+            let _ = process::type_all(&opened, &std::mem::take(&mut process.typed));
             *controller = Some(opened);
             self.tell(client, &Reply::Attached { process: id }, &[handed.as_fd(), nothing.as_fd()]);
         }
@@ -288,9 +305,9 @@ impl Keeper {
         }
         match request {
             Request::Exec { what, timeout } => {
-                let mut process = Process::new(shown(&what), Role::Foreground { client });
+                let mut process = Process::new(shown(what.what()), Role::Foreground { client });
                 process.deadline = timeout.map(|timeout| Instant::now() + timeout);
-                let id = self.start(process, &what, streams)?;
+                let id = self.start(process, what.what(), streams)?;
                 self.wait_for(client, Waits::Process(id));
             }
             Request::Signal(signal) => {
@@ -300,10 +317,16 @@ impl Keeper {
             }
             Request::Background { what, timeout } => {
                 let process =
-                    self.start_in_background(&what, timeout.map(|timeout| Instant::now() + timeout))?;
+                    self.start_in_background(what.what(), timeout.map(|timeout| Instant::now() + timeout))?;
                 self.tell(Some(client), &Reply::Background { process }, &[]);
             }
-            Request::Attach { what, window } => self.attach(client, what.as_ref(), window)?,
+            Request::Attach { what, window } => {
+                self.attach(client, what.as_ref().map(Cleared::what), window)?;
+            }
+            Request::Send { text } => {
+                let process = self.type_in(text.what())?;
+                self.tell(Some(client), &Reply::Sent { process }, &[]);
+            }
             Request::Status => {
                 let status = self.status();
                 self.tell(Some(client), &Reply::Status(status), &[]);
@@ -389,6 +412,26 @@ impl Keeper {
         let id = self.send_start(process, &image.map_err(failed)?, Some(window), &[])?;
         self.wait_for(client, Waits::Process(id));
         Ok(())
+    }
+
+    /// Types a line into the last terminal; makes one with a shell if there is none.
+    fn type_in(&mut self, line: &What) -> Result<u64, Refusal> {
+        let What::Shell(text) = line else { return Err(Refusal::NotUnderstood) };
+        let mut bytes = text.as_os_str().as_encoded_bytes().to_vec();
+        bytes.push(b'\n');
+        let terminals = self.processes.iter().rev().filter(|(_, process)| process.is_running());
+        let open = terminals.filter_map(|(id, process)| match &process.role {
+            Role::Terminal { controller: Some(controller), .. } => Some((*id, controller)),
+            _ => None,
+        });
+        if let Some((id, controller)) = { open }.next() {
+            return process::type_all(controller, &bytes).map(|()| id).map_err(|_| Refusal::NotRead);
+        }
+        let image = self.left.interactive().map_err(failed)?;
+        let role = Role::Terminal { controller: None, log: super::log::Log::default(), client: None };
+        let mut process = Process::new("shell".to_owned(), role);
+        process.typed = bytes;
+        self.send_start(process, &image, Some(Window { rows: 24, columns: 80 }), &[])
     }
 
     /// Whether there was a terminal to come back to.

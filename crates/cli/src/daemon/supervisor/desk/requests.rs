@@ -71,7 +71,15 @@ impl Desk {
                 self.asked.insert(id, Asked::For { connection, what });
                 None
             }
-            None => Some(Reply::Refused(Refusal::Unavailable)),
+            None => Some(self.unanswered(&what)),
+        }
+    }
+
+    /// What can be said while there is no worker.
+    pub(super) fn unanswered(&self, what: &What) -> Reply {
+        match what {
+            What::Status => Reply::Egress(egress::Reply::Status(Box::new(self.status(None)))),
+            _ => Reply::Refused(Refusal::Unavailable),
         }
     }
 
