@@ -3,6 +3,7 @@
 
 mod audit;
 mod egress;
+mod exec_code;
 mod gate;
 mod policy_match;
 mod redaction;
@@ -25,6 +26,7 @@ const BENCHMARKS: &[Benchmark] = &[
     ("sandbox", sandbox::run),
     ("session", session::run),
     ("shim", shim::run),
+    ("exec_code", exec_code::run),
     ("policy_match", policy_match::run),
     ("redaction", redaction::run),
     ("audit", audit::run),

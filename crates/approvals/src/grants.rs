@@ -264,11 +264,11 @@ impl Broker {
     }
 }
 
-fn sessions(broker: &Broker) -> Result<PrivateDir, GrantsError> {
+pub(crate) fn sessions(broker: &Broker) -> Result<PrivateDir, GrantsError> {
     Ok(PrivateDir::open_or_create(&broker.directory().path().join("sessions"))?)
 }
 
 /// Whatever a session is called, it is one name in one directory.
-fn session_file(session: &str) -> String {
+pub(crate) fn session_file(session: &str) -> String {
     hex(&Sha256::digest(session.as_bytes()))
 }

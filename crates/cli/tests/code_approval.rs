@@ -4,6 +4,7 @@
 mod asking;
 mod scripts;
 
+use std::io::{BufRead, BufReader};
 use std::process::Child;
 
 use asking::{AtTerminal, call, waiting};
@@ -273,4 +274,28 @@ fn waiting_ids(project: &Project) -> Vec<String> {
     let json = result(&call(&project.home, &["approvals", "list", "--json"]).run().stdout());
     let pending = json["pending"].as_array().expect("a list").iter();
     pending.filter_map(|pending| Some(pending["id"].as_str()?.to_owned())).collect()
+}
+
+#[test]
+fn req_a02_revoking_a_session_ends_its_scripts_and_no_others() {
+    let project = Project::new(OFF);
+    let start = |session: &str| {
+        let text = "import time\nprint('begun', flush=True)\ntime.sleep(1000)\n";
+        Running::start(&project, &["--session", session, "--json"], text)
+    };
+    let (mut one, two) = (start("one"), start("two"));
+    let mut events = BufReader::new(one.0.stdout.take().expect("a pipe")).lines();
+    while !events.next().expect("an event").expect("a line").contains("\"start\"") {}
+    call(&project.home, &["approvals", "revoke", "--session", "one"]).run().expect_status(0);
+    let last = events.map(|line| line.expect("a line")).last().expect("a result");
+    let result = result(&last);
+    assert_eq!(
+        (&result["status"], &result["error"]),
+        (&"interrupted".into(), &"its session was revoked".into())
+    );
+    one.0.wait().expect("it ends");
+    let mut two = two.0;
+    assert!(two.try_wait().expect("a process").is_none(), "the other session goes on");
+    two.kill().expect("it can be killed");
+    two.wait().expect("it ends");
 }

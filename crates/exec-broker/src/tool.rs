@@ -1,14 +1,16 @@
 //! What a tool is called, says of itself and takes.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// A tool as it is offered to a script.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
     pub name: String,
+    #[serde(default)]
     pub description: String,
     /// A JSON Schema of an object.
+    #[serde(default)]
     pub schema: Value,
 }
 

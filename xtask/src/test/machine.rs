@@ -23,6 +23,9 @@ const NEEDS: &[Need] = &[
     Need { program: "gnome-keyring-daemon", package: "gnome-keyring", purpose: "the keyring as a source" },
     Need { program: "dbus-run-session", package: "dbus-daemon", purpose: "the keyring as a source" },
     Need { program: "jq", package: "jq", purpose: "the peer of the record's benchmarks" },
+    Need { program: "python3", package: "python3", purpose: "scripts with tools, and the Python client" },
+    Need { program: "pip3", package: "python3-pip", purpose: "the packages below" },
+    Need { program: "node", package: "nodejs", purpose: "scripts with tools" },
     Need { program: "busybox", package: "busybox-static", purpose: "images of test containers" },
     Need { program: "podman", package: "podman", purpose: "test containers" },
     Need { program: "runc", package: "runc", purpose: "test containers of podman" },
@@ -30,6 +33,10 @@ const NEEDS: &[Need] = &[
     Need { program: "ip", package: "iproute2", purpose: "networks of test containers" },
     Need { program: "iptables", package: "iptables", purpose: "the network of dockerd" },
 ];
+
+/// Packages of Python that tests use as their users do, at these versions, in the project's cache.
+const PYTHON_PACKAGES: &[&str] = &["mcp==1.26.0"];
+const PYTHON_PLACE: &str = ".cache/test/python";
 
 const COMPONENTS: &[(&str, &str)] = &[("rustfmt", "fmt"), ("clippy", "clippy")];
 
@@ -39,6 +46,7 @@ pub fn prepare() -> Done {
     if !missing.is_empty() {
         install(&missing)?;
     }
+    python_packages()?;
     for (component, subcommand) in COMPONENTS {
         if !Tool::cargo().args([subcommand, "--version"]).succeeds() {
             println!("adding the toolchain's {component}");
@@ -46,6 +54,22 @@ pub fn prepare() -> Done {
         }
     }
     Ok(())
+}
+
+/// Installs what is not there at its version; without a network, what is there must do.
+fn python_packages() -> Done {
+    let is_there = |package: &&&str| {
+        let name = package.replace("==", "-");
+        Path::new(PYTHON_PLACE).join(format!("{name}.dist-info")).is_dir()
+    };
+    let missing: Vec<&&str> = PYTHON_PACKAGES.iter().filter(|package| !is_there(package)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    println!("installing {missing:?} into {PYTHON_PLACE}");
+    let pip =
+        Tool::new("python3").args(["-m", "pip", "install", "--quiet", "--upgrade", "--target", PYTHON_PLACE]);
+    pip.args(missing.into_iter().copied()).run()
 }
 
 fn install(missing: &[&Need]) -> Done {

@@ -132,7 +132,11 @@ pub struct Deny {
 #[derive(Debug, Args)]
 pub struct Revoke {
     /// The rule
-    pub id: String,
+    #[arg(required_unless_present = "session")]
+    pub id: Option<String>,
+    /// Take a whole session back: its approvals are forgotten, and scripts that run in its name end
+    #[arg(long, value_name = "NAME", conflicts_with = "id")]
+    pub session: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -39,6 +39,10 @@ pub struct ExecCode {
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub tools: Vec<String>,
 
+    /// Take further tools from the program that started this one, over an inherited descriptor
+    #[arg(long, value_name = "FD", value_parser = clap::value_parser!(i32).range(3..))]
+    pub host_tools: Option<i32>,
+
     /// Calls of tools that the script may make
     #[arg(long, value_name = "COUNT", default_value_t = 50)]
     pub max_calls: u64,

@@ -27,7 +27,10 @@ pub fn run(args: Approvals) -> Result<Exit, Failure> {
         Command::List(args) => answers::list(args.json),
         Command::Allow(args) => answers::allow(&args),
         Command::Deny(args) => answers::deny(args),
-        Command::Revoke(args) => answers::revoke(&args.id),
+        Command::Revoke(args) => match (&args.id, &args.session) {
+            (_, Some(session)) => answers::revoke_session(session),
+            (id, None) => answers::revoke(id.as_deref().unwrap_or_default()),
+        },
     }
 }
 

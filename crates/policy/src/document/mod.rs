@@ -14,6 +14,7 @@ mod renamed;
 mod sandbox;
 mod source;
 mod stores;
+mod tool;
 
 pub use approval::{Approval, Audit, Mode, OnWriteFailure, Unattended};
 pub use approvals::{Allowance, Covers, Prohibited, Prohibition, ScriptDigest, SessionKind, StoredApprovals};
@@ -21,6 +22,8 @@ pub use egress::{Egress, EgressLimits, ForeignCredentials, Resolve};
 pub use project::Project;
 pub use sandbox::{Isolation, Profile, Sandbox, SandboxLimits};
 pub use stores::{Bitwarden, Keyring, OnePassword, SecretStores, Vault};
+
+pub use tool::{Runs, Tool, ToolTrust};
 
 use std::path::{Path, PathBuf};
 
@@ -39,6 +42,8 @@ pub struct Config {
     pub sandbox: Sandbox,
     pub approval: Approval,
     pub audit: Audit,
+    /// Tools that a script may be granted besides the built-in ones.
+    pub tools: Vec<Tool>,
 }
 
 impl Config {
@@ -46,7 +51,7 @@ impl Config {
     pub fn parse(file: &str, text: &str) -> Result<Self, Vec<Mistake>> {
         let source = Source::new(file, text);
         let config = source.document(|root| {
-            root.allow_keys(&["egress", "provider", "secrets", "sandbox", "approval", "audit"]);
+            root.allow_keys(&["egress", "provider", "secrets", "sandbox", "approval", "audit", "tool"]);
             Self {
                 egress: root.section("egress").map(|section| egress::read(&section)).unwrap_or_default(),
                 providers: provider::read_all(root, provider::Dialect::Configuration),
@@ -60,6 +65,7 @@ impl Config {
                     .section("audit")
                     .map(|section| approval::read_audit(&section))
                     .unwrap_or_default(),
+                tools: tool::read_all(root),
             }
         });
         source.finish(config)

@@ -149,3 +149,11 @@ pub fn revoke(id: &str) -> Result<Exit, Failure> {
     Err(Failure::new(Exit::Found, "nothing was changed: there is no such rule")
         .hint("cofferdam approvals list shows the rules"))
 }
+
+/// What was approved for the session is forgotten, and what runs in its name ends.
+pub fn revoke_session(session: &str) -> Result<Exit, Failure> {
+    let broker = broker(&Settings::load()?)?;
+    broker.revoke_session(session).map_err(|error| grants_failure(&error))?;
+    output::text("revoked\n")?;
+    Ok(Exit::Success)
+}

@@ -1,6 +1,8 @@
 //! `cofferdam exec-code`: a script in a sandbox, from its bytes to one JSON object.
 
+mod configured;
 mod file_tools;
+mod granted;
 mod known_secrets;
 mod outcome;
 mod running;
@@ -13,15 +15,14 @@ use std::time::{Duration, Instant};
 
 use cofferdam_approvals::{Backend, Refused};
 use cofferdam_exec_broker::limits::Limits;
-use cofferdam_exec_broker::tool::{BuiltIn, Tool};
-use cofferdam_policy::mistake::{nearest, quoted};
 
 use super::run::outcome as run_outcome;
 use super::run::wish::Wished;
 use crate::args::exec_code::ExecCode;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::gatekeeper::{Gatekeeper, warn_if_nobody};
+use crate::gatekeeper::{Gatekeeper, grants_failure, warn_if_nobody};
+use granted::Wanted;
 use outcome::{Outcome, Status, Teller};
 use running::Job;
 use script::Script;
@@ -32,13 +33,14 @@ pub fn run(args: &ExecCode) -> Result<Exit, Failure> {
     let began = Instant::now();
     // The bytes are read here, once: these are shown, approved and run, whatever becomes of the file.
     let script = Script::read(&args.file, args.language)?;
-    let granted = granted(&args.tools)?;
+    let wanted = Wanted::read(&args.tools, args.host_tools)?;
     let wished = Wished::read(&args.sandbox)?;
     let keeper = Arc::new(Gatekeeper::open()?);
     let directory = wished.request.workspace.clone();
     let context = keeper.context(args.session.clone(), args.session_kind, &directory, Backend::Isolated);
     let approver = keeper.at_terminal(&context);
     warn_if_nobody(&context, &approver);
+    let session = keeper.broker.revocation(&context.session).map_err(|error| grants_failure(&error))?;
     let teller = Teller::new(args.json);
     teller.asking(&script);
     let decided =
@@ -50,8 +52,17 @@ pub fn run(args: &ExecCode) -> Result<Exit, Failure> {
     let prepared = cofferdam_sandbox::launch::prepare().map_err(|error| run_outcome::not_begun(&error))?;
     let limits =
         Limits { time: wished.timeout.unwrap_or(USUAL_TIME), calls: args.max_calls, ..Limits::default() };
-    let job =
-        Job { script, granted, limits, wished, variables: args.sandbox.env.clone(), keeper, context, teller };
+    let job = Job {
+        script,
+        wanted,
+        limits,
+        wished,
+        variables: args.sandbox.env.clone(),
+        keeper,
+        context,
+        session,
+        teller,
+    };
     let outcome = running::run(job, prepared, began)?;
     outcome.finish()
 }
@@ -65,22 +76,4 @@ fn denied(teller: &Teller, script: &Script, refused: &Refused, began: Instant) -
     let mut outcome = Outcome::new(Status::Denied, script, began.elapsed(), teller.clone());
     outcome.error = Some(refused.sentence());
     outcome.finish()
-}
-
-/// The tools by their names. No tools granted means none.
-fn granted(names: &[String]) -> Result<Vec<Tool>, Failure> {
-    let mut granted: Vec<Tool> = Vec::new();
-    for name in names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
-        let Some(tool) = BuiltIn::named(name) else {
-            let failure = Failure::new(Exit::Usage, format!("there is no tool {}", quoted(name)));
-            return Err(match nearest(name, BuiltIn::ALL.map(BuiltIn::name)) {
-                Some(near) => failure.hint(format!("did you mean {near}?")),
-                None => failure.hint(format!("there are {}", BuiltIn::ALL.map(BuiltIn::name).join(", "))),
-            });
-        };
-        if granted.iter().all(|granted| granted.name != name) {
-            granted.push(tool.tool());
-        }
-    }
-    Ok(granted)
 }

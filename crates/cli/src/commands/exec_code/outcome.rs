@@ -159,7 +159,7 @@ impl Teller {
 
     fn line(&self, text: &str) {
         // A closed standard error is no reason to end differently.
-        let _ = writeln!(io::stderr().lock(), "cofferdam: {text}");
+        let _ = io::stderr().lock().write_all(format!("cofferdam: {text}\n").as_bytes());
     }
 
     fn event(&self, event: &str, what: &impl Serialize) {

@@ -8,10 +8,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cofferdam_approvals::SessionContext;
+use cofferdam_approvals::{Revocation, SessionContext};
 use cofferdam_audit::Label;
 use cofferdam_exec_broker::limits::{Clock, Limits};
-use cofferdam_exec_broker::tool::{BuiltIn, Tool};
 use cofferdam_exec_broker::{Broker, Door, Language, Peers, module};
 use cofferdam_linux_sys::signals::Signals;
 use cofferdam_sandbox::launch::{News, Prepared, Sandbox, Start};
@@ -20,7 +19,9 @@ use cofferdam_sandbox::plan::{Access, Operation, Plan};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 
+use super::configured::Configured;
 use super::file_tools::PROGRAM;
+use super::granted::{Granted, Wanted};
 use super::known_secrets::KnownSecrets;
 use super::outcome::{Cut, Outcome, Status, Teller};
 use super::script::Script;
@@ -42,12 +43,14 @@ const LOOK: Duration = Duration::from_millis(250);
 /// Everything that a run is made of.
 pub struct Job {
     pub script: Script,
-    pub granted: Vec<Tool>,
+    pub wanted: Wanted,
     pub limits: Limits,
     pub wished: Wished,
     pub variables: Vec<OsString>,
     pub keeper: Arc<Gatekeeper>,
     pub context: SessionContext,
+    /// How the session stood before the script was asked about.
+    pub session: Revocation,
     pub teller: Teller,
 }
 
@@ -55,7 +58,13 @@ pub fn run(job: Job, prepared: Prepared, began: Instant) -> Result<Outcome, Fail
     let failed = |error: io::Error| Failure::new(Exit::NotStarted, format!("the sandbox was lost: {error}"));
     let signals = Signals::take_over(&PASSED_ON).map_err(failed)?;
     let secrets = KnownSecrets::load()?;
-    let Job { script, granted, limits, mut wished, mut variables, keeper, context, teller } = job;
+    let Job { script, wanted, limits, mut wished, mut variables, keeper, context, session, teller } = job;
+    let granted = wanted.start(Configured {
+        providers: wished.providers(),
+        workspace: wished.request.workspace.clone(),
+        beside: wished.beside().to_owned(),
+        home: Some(wished.request.home.clone()),
+    })?;
     let outlet = wished.open_outlet(Label::new(&context.session), Telling::AsTheyHappen)?;
     let mut plan = wished.plan()?;
     place(&mut plan, &script, &granted).map_err(failed)?;
@@ -87,7 +96,8 @@ pub fn run(job: Job, prepared: Prepared, began: Instant) -> Result<Outcome, Fail
     }
     run_outcome::tell_missing(&report);
     drop((stdout_end, stderr_end, inherited_stream));
-    let names: Vec<&str> = granted.iter().map(|tool| tool.name.as_str()).collect();
+    let tools = granted.tools.clone();
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
     teller.started(&names);
     let sandbox = Arc::new(sandbox);
     let toolbox = Arc::new(Toolbox {
@@ -101,15 +111,16 @@ pub fn run(job: Job, prepared: Prepared, began: Instant) -> Result<Outcome, Fail
         secrets,
         limits,
         teller: teller.clone(),
+        granted,
         files: Default::default(),
         made: Default::default(),
     });
     let peers = Peers::one_sandbox().map_err(failed)?;
-    let broker = Broker::new(granted, limits.calls, peers, Box::new(Shared(Arc::clone(&toolbox))));
+    let broker = Broker::new(tools, limits.calls, peers, Box::new(Shared(Arc::clone(&toolbox))));
     broker.serve_stream(stream);
     let at_door = Arc::clone(&broker);
     thread::spawn(move || at_door.serve_door(&door));
-    let end = Watch { sandbox: &sandbox, toolbox: &toolbox, how: None, deadline: None }
+    let end = Watch { sandbox: &sandbox, toolbox: &toolbox, how: None, deadline: None, session }
         .watch(&signals)
         .map_err(failed)?;
     broker.end();
@@ -139,17 +150,17 @@ fn stream() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 /// Puts the approved bytes, the modules and what the file tools need into the plan.
-fn place(plan: &mut Plan, script: &Script, granted: &[Tool]) -> io::Result<()> {
+fn place(plan: &mut Plan, script: &Script, granted: &Granted) -> io::Result<()> {
     let file = |name: &str, contents: String| Operation::File {
         path: format!("{PLACE}/{name}").as_str().into(),
         contents: contents.into(),
     };
     let mut files = vec![
         file(script.language.file_name(), script.text.clone()),
-        file("cofferdam_tools.py", module::python(granted)),
-        file("node_modules/cofferdam_tools/index.js", module::node(granted)),
+        file("cofferdam_tools.py", module::python(&granted.tools)),
+        file("node_modules/cofferdam_tools/index.js", module::node(&granted.tools)),
     ];
-    if granted.iter().filter_map(|tool| BuiltIn::named(&tool.name)).any(BuiltIn::works_on_files) {
+    if granted.works_on_files() {
         let from = std::env::current_exe()?;
         files.push(Operation::Bind {
             path: PROGRAM.into(),
@@ -184,6 +195,8 @@ enum How {
     NotStarted,
     TimedOut,
     Interrupted(i32),
+    /// Whoever it runs for was taken the right to.
+    Revoked,
     Lost,
 }
 
@@ -194,6 +207,8 @@ struct Watch<'a> {
     how: Option<How>,
     /// After it was asked to end: when nobody asks any more.
     deadline: Option<Instant>,
+    /// How the session stood when the script was approved.
+    session: Revocation,
 }
 
 impl Watch<'_> {
@@ -205,6 +220,9 @@ impl Watch<'_> {
             };
             if left.is_zero() {
                 self.time_is_up();
+            }
+            if self.how.is_none() && self.toolbox.revocation().as_ref() != Some(&self.session) {
+                self.ask_to_end(How::Revoked);
             }
             let wait = left.min(LOOK);
             let wait = Timespec { tv_sec: 0, tv_nsec: i64::from(wait.subsec_nanos()) };
@@ -291,6 +309,7 @@ impl How {
                 Some(128 + signal),
                 Some(format!("it was interrupted by signal {signal}")),
             ),
+            Self::Revoked => (Status::Interrupted, None, Some("its session was revoked".to_owned())),
             Self::Lost => (Status::Interrupted, None, Some("the sandbox was ended from outside".to_owned())),
         };
         outcome.status = status;

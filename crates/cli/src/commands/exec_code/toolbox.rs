@@ -10,9 +10,10 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cofferdam_approvals::{Approved, Refused, SessionContext, Weighed};
+use cofferdam_approvals::{Approved, Refused, Revocation, SessionContext, Weighed};
 use cofferdam_exec_broker::limits::{Clock, Limits};
 use cofferdam_exec_broker::message::{ErrorKind, ToolError};
+use cofferdam_exec_broker::output::shortened;
 use cofferdam_exec_broker::tool::BuiltIn;
 use cofferdam_exec_broker::{Call, Called, Language, Tools, module};
 use cofferdam_linux_sys::exec::Image;
@@ -23,6 +24,7 @@ use cofferdam_sandbox::plan::Limits as KernelLimits;
 use serde_json::{Map, Value, json};
 
 use super::file_tools::{FileTools, PROGRAM};
+use super::granted::Granted;
 use super::known_secrets::KnownSecrets;
 use super::outcome::{CallMade, Teller};
 use super::script::approval_language;
@@ -49,6 +51,7 @@ pub struct Toolbox {
     pub secrets: KnownSecrets,
     pub limits: Limits,
     pub teller: Teller,
+    pub granted: Granted,
     pub files: FileTools,
     pub made: Mutex<Vec<CallMade>>,
 }
@@ -76,7 +79,7 @@ impl Toolbox {
         let about = text("command").or(text("path")).or(text("pattern")).unwrap_or_default();
         let about: String = about.chars().take(80).flat_map(char::escape_debug).collect();
         self.teller.calling(call.number, &call.tool.name, &self.secrets.redacted(&about));
-        match BuiltIn::named(&call.tool.name) {
+        match self.granted.built_in(&call.tool.name) {
             Some(BuiltIn::Terminal) => self.terminal(&arguments),
             Some(BuiltIn::ExecuteCode) => self.execute_code(&arguments),
             Some(BuiltIn::ReadFile | BuiltIn::SearchFiles) => self.on_files(call, arguments),
@@ -84,8 +87,41 @@ impl Toolbox {
                 self.approved(&writing(&arguments), &self.context)?;
                 self.on_files(call, arguments)
             }
-            None => Err(ErrorKind::UnknownTool.with("there is no such tool")),
+            None => self.outside(&call.tool.name, arguments),
         }
+    }
+
+    /// A tool that works outside of the sandbox: what it gives is looked through before the script sees it.
+    fn outside(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, ToolError> {
+        match self.granted.call(name, arguments) {
+            Ok(mut value) => {
+                self.redact(&mut value);
+                let bytes = value.to_string().len();
+                match value {
+                    Value::String(text) => Ok(shortened(&text, self.limits.result).0.into()),
+                    value if bytes <= self.limits.result => Ok(value),
+                    _ => Err(ErrorKind::TooLarge.with(format!("the result has {bytes} bytes"))),
+                }
+            }
+            Err(error) => {
+                let message = shortened(&self.secrets.redacted(&error.message), 10_000).0;
+                Err(ToolError { message, ..error })
+            }
+        }
+    }
+
+    fn redact(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.secrets.redacted(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.redact(item)),
+            Value::Object(fields) => fields.values_mut().for_each(|field| self.redact(field)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// How the session stands now; what cannot be read counts as taken back.
+    pub fn revocation(&self) -> Option<Revocation> {
+        self.keeper.broker.revocation(&self.context.session).ok()
     }
 
     pub fn calls_made(&self) -> Vec<CallMade> {

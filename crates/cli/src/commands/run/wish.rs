@@ -14,6 +14,7 @@ use cofferdam_policy::environment::{
 use cofferdam_policy::host::HostPattern;
 use cofferdam_policy::layers::{Layered, RunOptions};
 use cofferdam_policy::mistake::quoted;
+use cofferdam_policy::provider::Provider;
 use cofferdam_policy::registry::{InUse, Registry};
 use cofferdam_policy::rules::AllowRule;
 use cofferdam_policy::secret_paths::Bases;
@@ -131,6 +132,16 @@ impl Wished {
         })?;
         self.request.layer = Some(layer.directory().to_owned());
         Ok(layer)
+    }
+
+    /// Where the configuration lies.
+    pub fn beside(&self) -> &Path {
+        &self.places.config
+    }
+
+    /// The user's own providers.
+    pub fn providers(&self) -> Vec<Provider> {
+        self.layered.config.providers.clone()
     }
 
     pub fn plan(&self) -> Result<Plan, Failure> {
