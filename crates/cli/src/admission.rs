@@ -68,7 +68,7 @@ impl Admitted {
 
 /// Asks the gate. Whoever gets the answer has a yes in hand.
 pub fn admit(line: Line<'_>, behalf: &Behalf, place: Where<'_>) -> Result<Admitted, Failure> {
-    let keeper = Gatekeeper::open()?;
+    let keeper = Gatekeeper::open().map_err(Failure::of_a_start)?;
     let kind = behalf.session_kind.unwrap_or(KindArg::Interactive);
     let session = behalf.approval_session.as_deref().unwrap_or(place.session);
     let mut context = keeper.context(session.to_owned(), kind, place.directory, place.backend);

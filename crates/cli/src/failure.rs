@@ -21,6 +21,15 @@ impl Failure {
         self
     }
 
+    /// Where something outside that failed means that a command was not started.
+    #[must_use]
+    pub fn of_a_start(mut self) -> Self {
+        if self.exit == Exit::Unavailable {
+            self.exit = Exit::NotStarted;
+        }
+        self
+    }
+
     pub fn sentence(&self) -> &str {
         &self.sentence
     }

@@ -92,7 +92,7 @@ attempt('privileged', lambda: socket.socket().bind(('127.0.0.1', 85)))
     }
     assert_eq!(run.stdout().lines().count(), 9);
     let record = bed.record();
-    assert_eq!(record.matches("secret.evil.example").count(), 1, "a refused name is on record once");
+    assert_eq!(record.matches("\"secret.evil.example\"").count(), 1, "a refused name is on record once");
     assert!(bed.upstream.connections().is_empty());
 }
 

@@ -30,6 +30,12 @@ pub enum EgressCommand {
     RotateCa(EgressRotateCa),
     Doctor(EgressDoctor),
     /// The record of what left and what was not let out; the same as `audit`, for the proxy alone
+    #[command(
+        after_help = "Examples:
+  cofferdam egress audit tail -f
+  cofferdam egress audit grep --decision refused --since 1h",
+        mut_subcommands(of_the_proxy)
+    )]
     Audit(super::audit::AuditArgs),
     /// The supervisor; started by `start`
     #[command(hide = true)]
@@ -199,4 +205,10 @@ pub enum DoctorCheck {
     Daemon,
     Port,
     Network,
+}
+
+/// The examples of `audit`, as they are typed here.
+fn of_the_proxy(command: clap::Command) -> clap::Command {
+    let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    command.after_help(examples.replace("cofferdam audit", "cofferdam egress audit"))
 }

@@ -242,9 +242,9 @@ fn req_e16_counters_have_a_port_of_their_own_or_none() {
     daemon.call(&["start"]).run().expect_status(0);
     daemon.ask("evil.example.test");
     let counted = "cofferdam_requests_total{outcome=\"refused\",reason=\"host-not-allowed\"} 1";
-    let metrics = daemon.call(&["metrics"]).run().expect_status(0);
-    assert!(metrics.stdout().contains(counted), "{}", metrics.stdout());
-    assert!(metrics.stdout().contains("cofferdam_worker_restarts_total 0"));
+    let metrics = || daemon.call(&["metrics"]).run().expect_status(0).stdout();
+    wait_until("it is counted", || metrics().contains(counted));
+    assert!(metrics().contains("cofferdam_worker_restarts_total 0"));
     let mut stream = std::net::TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
     std::io::Write::write_all(&mut stream, b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
     let mut text = String::new();
