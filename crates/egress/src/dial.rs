@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::io;
 use std::net::IpAddr;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -99,8 +99,23 @@ fn drive(connection: &mut Option<Pin<Box<dyn Future<Output = ()> + Send>>>, cont
     }
 }
 
+fn config(provider: &Arc<CryptoProvider>, roots: RootCertStore) -> Result<ClientConfig, rustls::Error> {
+    Ok(ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth())
+}
+
 /// How upstreams are spoken to.
 pub(crate) struct Dialler {
+    provider: Arc<CryptoProvider>,
+    extra: RootCertStore,
+    /// Made for the first upstream: to read the system's authorities takes longer than to start a sandbox, and many
+    /// ask for nothing.
+    connectors: OnceLock<Connectors>,
+}
+
+struct Connectors {
     http1: TlsConnector,
     best: TlsConnector,
 }
@@ -112,20 +127,30 @@ impl Dialler {
         extra: Vec<CertificateDer<'static>>,
     ) -> Result<Self, rustls::Error> {
         let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         for certificate in extra {
             roots.add(certificate)?;
         }
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        let offering = |protocols: &[&[u8]]| {
-            let mut config = config.clone();
-            config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
-            TlsConnector::from(Arc::new(config))
-        };
-        Ok(Self { http1: offering(&[b"http/1.1"]), best: offering(&[b"h2", b"http/1.1"]) })
+        // What the provider cannot do is told now, and not to the first request.
+        config(&provider, RootCertStore::empty())?;
+        Ok(Self { provider, extra: roots, connectors: OnceLock::new() })
+    }
+
+    fn connector(&self, wire: Wire) -> &TlsConnector {
+        let connectors = self.connectors.get_or_init(|| {
+            let mut roots = self.extra.clone();
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            let config = config(&self.provider, roots).expect("the same versions were taken before");
+            let offering = |protocols: &[&[u8]]| {
+                let mut config = config.clone();
+                config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+                TlsConnector::from(Arc::new(config))
+            };
+            Connectors { http1: offering(&[b"http/1.1"]), best: offering(&[b"h2", b"http/1.1"]) }
+        });
+        match wire {
+            Wire::Http1 => &connectors.http1,
+            Wire::Best => &connectors.best,
+        }
     }
 
     /// Connects to the first of the endpoints that answers, and says which.
@@ -144,10 +169,7 @@ impl Dialler {
         let sender = match target.protocol() {
             Protocol::Http => http1(stream).await?,
             Protocol::Https => {
-                let connector = match wire {
-                    Wire::Http1 => &self.http1,
-                    Wire::Best => &self.best,
-                };
+                let connector = self.connector(wire);
                 let handshake = connector.connect(server_name(target.host())?, stream);
                 let stream = timeout(limits.tls_timeout.unwrap_or(TLS_TIMEOUT), handshake)
                     .await
