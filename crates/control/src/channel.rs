@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::MemfdFlags;
+use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
@@ -66,12 +67,15 @@ impl Channel {
         let mut body = vec![0; INLINE];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
-        let received = rustix::net::recvmsg(
-            &self.0,
-            &mut [IoSliceMut::new(&mut body)],
-            &mut control,
-            RecvFlags::CMSG_CLOEXEC,
-        )?;
+        let mut receive = || {
+            let mut parts = [IoSliceMut::new(&mut body)];
+            rustix::net::recvmsg(&self.0, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC)
+        };
+        // An end that was closed with something unread is told of first; what it had said before comes after that.
+        let received = receive().or_else(|error| match error {
+            Errno::CONNRESET => receive(),
+            other => Err(other),
+        })?;
         // Taken out first, so that they are closed whatever is wrong with the rest.
         let mut descriptors = Vec::new();
         for message in control.drain() {

@@ -22,7 +22,7 @@ pub(crate) struct Engine {
     pub leaves: Leaves,
     pub names: Names,
     pub recorder: Arc<Recorder>,
-    pub counts: Counts,
+    pub counts: Arc<Counts>,
 }
 
 impl Engine {

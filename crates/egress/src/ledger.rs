@@ -14,6 +14,7 @@ use cofferdam_audit::{Event, Recorder};
 use tokio::sync::{Notify, oneshot};
 
 use crate::client::Client;
+use crate::counts::Counts;
 
 /// How long the end of a request may wait for company.
 const OVERDUE: Duration = Duration::from_millis(5);
@@ -22,6 +23,7 @@ const BUSY: Duration = Duration::from_millis(1);
 
 pub(crate) struct Ledger {
     recorder: Arc<Recorder>,
+    counts: Arc<Counts>,
     queue: Mutex<Queue>,
     /// Requests that were let through and whose end is not known yet.
     under_way: AtomicUsize,
@@ -38,9 +40,10 @@ struct Queue {
 }
 
 impl Ledger {
-    pub fn new(recorder: Arc<Recorder>) -> Self {
+    pub fn new(recorder: Arc<Recorder>, counts: Arc<Counts>) -> Self {
         Self {
             recorder,
+            counts,
             queue: Mutex::default(),
             under_way: AtomicUsize::new(0),
             ends: Notify::new(),
@@ -133,7 +136,12 @@ impl Ledger {
         let lines = entries.iter().map(|(client, event)| (client.session.as_ref(), event));
         let written = self.recorder.record_all(lines).is_ok();
         *self.written() = Instant::now();
-        for (client, event) in entries.iter().filter(|_| written) {
+        for (client, event) in &entries {
+            if !written {
+                self.counts.count_unrecorded();
+                continue;
+            }
+            self.counts.count(event);
             if let Some(watcher) = &client.watcher {
                 watcher.saw(event);
             }

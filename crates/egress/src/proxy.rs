@@ -81,7 +81,7 @@ impl Proxy {
             leaves: Leaves::new(parts.authority, provider).map_err(|_| StartError::LeafKey)?,
             names: Names::new(),
             recorder: parts.recorder,
-            counts: Counts::default(),
+            counts: Arc::default(),
         };
         let engine = Arc::new(engine);
         let shards = Shards::start(&engine, &Arc::new(dialler)).map_err(StartError::Threads)?;

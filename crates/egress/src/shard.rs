@@ -79,7 +79,7 @@ impl Thread {
         let shard = Arc::new(Shard {
             engine: engine.clone(),
             pool: Arc::new(Pool::new(dialler.clone())),
-            ledger: Arc::new(Ledger::new(engine.recorder.clone())),
+            ledger: Arc::new(Ledger::new(engine.recorder.clone(), engine.counts.clone())),
             load: AtomicUsize::new(0),
         });
         let (stop, stopped) = oneshot::channel();

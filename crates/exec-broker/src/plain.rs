@@ -59,8 +59,13 @@ impl Plain {
             (Within::Lead, 0x9b) => Within::Control,
             (Within::Lead, 0x90 | 0x98 | 0x9d..=0x9f) => Within::Text2,
             (Within::Lead, 0x80..=0x9f) => Within::Text,
-            (Within::Lead, _) => {
+            (Within::Lead, 0xa0..=0xbf) => {
                 self.text(0xc2, out);
+                self.plain(byte, out)
+            }
+            // Half a character. If it stayed, what follows after a byte that is taken out could complete it.
+            (Within::Lead, _) => {
+                "\u{fffd}".bytes().for_each(|byte| self.text(byte, out));
                 self.plain(byte, out)
             }
             (Within::Text | Within::Escape | Within::Control | Within::One, _) => self.plain(byte, out),

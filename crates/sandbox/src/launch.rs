@@ -45,7 +45,11 @@ pub enum News {
         terminal: Option<OwnedFd>,
     },
     NotStarted(NotStarted),
-    Ended(Ended),
+    Ended {
+        how: Ended,
+        /// Set aside meanwhile, where the sandbox stays.
+        held: Vec<Text>,
+    },
     /// A socket on its way to a port inside; none if nobody listens there.
     Connected(Option<OwnedFd>),
     /// The sandbox is gone; these names were set aside.
@@ -235,7 +239,7 @@ impl Sandbox {
                 (id, News::Started { terminal: descriptors.pop() })
             }
             Some((FromSandbox::NotStarted { id, why }, _)) => (id, News::NotStarted(why)),
-            Some((FromSandbox::Ended { id, how }, _)) => (id, News::Ended(how)),
+            Some((FromSandbox::Ended { id, how, held }, _)) => (id, News::Ended { how, held }),
             Some((FromSandbox::Connected { id }, mut descriptors)) => {
                 (id, News::Connected(descriptors.pop()))
             }

@@ -68,9 +68,11 @@ pub enum FromSandbox {
         id: u64,
         why: NotStarted,
     },
+    /// With names that it left and that the host would have run, set aside under another one.
     Ended {
         id: u64,
         how: Ended,
+        held: Vec<Text>,
     },
     /// With a socket that is being connected; without one where that was refused at once.
     Connected {

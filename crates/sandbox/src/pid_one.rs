@@ -17,6 +17,7 @@ use crate::messages::{Ended, FromSandbox, Last, Problem, ToSandbox};
 use crate::plan::{Identity, Plan};
 use crate::stages::{self, Confined};
 use crate::sweep;
+use crate::text::Text;
 use crate::trees::{Reach, Trees};
 use crate::without_namespaces::Alone;
 
@@ -55,7 +56,7 @@ fn serve(channel: &Channel, identity: Identity) -> Result<(), Problem> {
     channel.send(&FromSandbox::Built { report, doors }, &handed).map_err(|error| lost(&error))?;
     // From here on only the launcher can take what arrives.
     drop(listeners);
-    Init::new(channel, Walls::Namespaces(confined)).serve_all(&signals, &plan)
+    Init::new(channel, Walls::Namespaces(confined), &plan).serve_all(&signals)
 }
 
 fn serve_without_namespaces(channel: &Channel, why: &str) -> Result<(), Problem> {
@@ -66,7 +67,7 @@ fn serve_without_namespaces(channel: &Channel, why: &str) -> Result<(), Problem>
     alone.try_out(why, &mut report)?;
     let built = FromSandbox::Built { report, doors: Vec::new() };
     channel.send(&built, &[]).map_err(|error| lost(&error))?;
-    Init::new(channel, Walls::Alone(alone)).serve_all(&signals, &plan)
+    Init::new(channel, Walls::Alone(alone), &plan).serve_all(&signals)
 }
 
 fn receive_plan(channel: &Channel) -> Result<Option<Plan>, Problem> {
@@ -118,23 +119,32 @@ struct Init<'a> {
     /// The command with which the sandbox ends.
     last: Option<u64>,
     trees: Trees,
+    /// Names to be set aside.
+    sweep: &'a [Text],
 }
 
 impl<'a> Init<'a> {
-    fn new(channel: &'a Channel, walls: Walls) -> Self {
+    fn new(channel: &'a Channel, walls: Walls, plan: &'a Plan) -> Self {
         let reach = match walls {
             Walls::Namespaces(_) => Reach::Namespace,
             Walls::Alone(_) => Reach::Descendants,
         };
-        Self { channel, walls, commands: BTreeMap::new(), last: None, trees: Trees::new(reach) }
+        Self {
+            channel,
+            walls,
+            commands: BTreeMap::new(),
+            last: None,
+            trees: Trees::new(reach),
+            sweep: &plan.sweep,
+        }
     }
 
     /// Until the end, which takes everything along.
-    fn serve_all(mut self, signals: &Signals, plan: &Plan) -> Result<(), Problem> {
+    fn serve_all(mut self, signals: &Signals) -> Result<(), Problem> {
         let served = self.serve(signals).map_err(|error| lost(&error));
         self.trees.end_all();
         // If the launcher is gone, the names tell by themselves what happened.
-        let _ = self.channel.send(&FromSandbox::Held(sweep::set_aside(&plan.sweep)), &[]);
+        let _ = self.channel.send(&FromSandbox::Held(sweep::set_aside(self.sweep)), &[]);
         served
     }
 
@@ -242,7 +252,9 @@ impl<'a> Init<'a> {
                 (None, Some(signal)) => Ended::Killed(signal),
                 (None, None) => Ended::Exited(0),
             };
-            self.channel.send(&FromSandbox::Ended { id, how }, &[])?;
+            // The end of the sandbox looks once more, when nothing moves any more.
+            let held = if self.last == Some(id) { Vec::new() } else { sweep::set_aside(self.sweep) };
+            self.channel.send(&FromSandbox::Ended { id, how, held }, &[])?;
             if self.last == Some(id) {
                 then = Then::End;
             }

@@ -4,8 +4,10 @@
 //! mount over, and putting an empty file there would leave litter in people's projects. So such a name can be made
 //! inside, and is set aside under another one, where nothing runs it, before the sandbox is gone.
 //!
-//! Everything else in the sandbox is dead by then, so nothing moves while this looks. What it left behind may still
-//! be a trap: a link on the way, a directory without the right to write, a thousand names that are taken.
+//! Where the sandbox stays for further commands, the end of each is such a moment too.
+//!
+//! At the end everything else in the sandbox is dead, so nothing moves while this looks; between commands, what else
+//! runs there has the same rights as this and gains nothing by a race. What was left behind may still be a trap: a link on the way, a directory without the right to write, a thousand names that are taken.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;

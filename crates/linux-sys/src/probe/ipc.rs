@@ -78,9 +78,13 @@ impl MessageQueue {
 }
 
 fn open(name: &CString, flags: libc::c_int) -> io::Result<()> {
-    let (mode, attributes): (libc::c_uint, *const libc::mq_attr) = (0o666, std::ptr::null());
-    // SAFETY: `name` is a C string; null attributes ask for the defaults.
-    let queue = unsafe { libc::mq_open(name.as_ptr(), flags, mode, attributes) };
+    let mode: libc::c_uint = 0o666;
+    // SAFETY: plain numbers, of which zero is one.
+    let mut attributes: libc::mq_attr = unsafe { std::mem::zeroed() };
+    // The smallest there is: all queues of a user share one limit, also those that killed tests have left.
+    (attributes.mq_maxmsg, attributes.mq_msgsize) = (1, 1);
+    // SAFETY: `name` is a C string, and the attributes outlive the call.
+    let queue = unsafe { libc::mq_open(name.as_ptr(), flags, mode, &raw const attributes) };
     super::done(queue.into())?;
     // SAFETY: the descriptor was opened just now, and nobody else has it.
     super::done(unsafe { libc::mq_close(queue) }.into())

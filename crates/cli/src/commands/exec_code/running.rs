@@ -255,7 +255,7 @@ impl Watch<'_> {
                 }
                 return Ok(true);
             }
-            (SCRIPT, News::Ended(ended)) => self.over(How::Ended(ended)),
+            (SCRIPT, News::Ended { how, .. }) => self.over(How::Ended(how)),
             (SCRIPT, News::NotStarted(_)) => self.over(How::NotStarted),
             (id, news) => self.toolbox.commands.heard(id, news),
         }

@@ -324,8 +324,8 @@ impl Commands {
                 None => news.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             match heard {
-                Ok(News::Ended(_)) if timed_out => return Finished::TimedOut,
-                Ok(News::Ended(ended)) => return Finished::Ended(ended),
+                Ok(News::Ended { .. }) if timed_out => return Finished::TimedOut,
+                Ok(News::Ended { how, .. }) => return Finished::Ended(how),
                 Ok(News::NotStarted(why)) => return Finished::NotStarted(why),
                 Ok(_) => {}
                 Err(RecvTimeoutError::Timeout) => {
@@ -342,7 +342,7 @@ impl Commands {
 
     /// Passes on what the sandbox tells about a command.
     pub fn heard(&self, id: u64, news: News) {
-        let over = matches!(news, News::Ended(_) | News::NotStarted(_));
+        let over = matches!(news, News::Ended { .. } | News::NotStarted(_));
         if let Some(waiting) = locked(&self.waiting).as_mut() {
             if let Some(tell) = waiting.get(&id) {
                 // Nobody waits for the file tools.

@@ -31,7 +31,7 @@ pub const HANG_UP: i32 = 1;
 pub const GRACE: Duration = Duration::from_secs(2);
 
 /// How a command ended, and what is to be told of it.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct End {
     pub how: How,
     pub held: Vec<Text>,
@@ -228,8 +228,8 @@ impl Watch<'_> {
             }
             News::Connected(socket) => self.published.connected(id, socket),
             News::NotStarted(why) => self.end(How::NotStarted(why)),
-            News::Ended(Ended::Exited(0)) => self.end(How::Ended(Ended::Exited(0))),
-            News::Ended(ended) => {
+            News::Ended { how: Ended::Exited(0), .. } => self.end(How::Ended(Ended::Exited(0))),
+            News::Ended { how: ended, .. } => {
                 let how =
                     self.sandbox.exceeded().map_or(How::Ended(ended), |limit| How::Exceeded(limit, ended));
                 self.end(how);

@@ -39,7 +39,7 @@ pub fn attach(args: &SessionAttach) -> Result<Exit, Failure> {
                 (Some(shown_before), Some(controller)) => (controller, shown_before),
                 _ => return Err(client.confused()),
             },
-            (Reply::Ended(how), _) => return outcome::exit(&End { how, held: Vec::new() }, &args.command),
+            (Reply::Ended(end), _) => return outcome::exit(&end, &args.command),
             _ => return Err(client.confused()),
         };
     let shown_before = channel::read_memory_file(shown_before).map_err(lost)?;
@@ -55,13 +55,13 @@ pub fn attach(args: &SessionAttach) -> Result<Exit, Failure> {
             eprintln!("\ncofferdam: left running; `cofferdam session attach {}` comes back", args.session);
             Ok(Exit::Success)
         }
-        Left::Ended(how) => outcome::exit(&End { how, held: Vec::new() }, &args.command),
+        Left::Ended(end) => outcome::exit(&end, &args.command),
     }
 }
 
 enum Left {
     Running,
-    Ended(How),
+    Ended(End),
 }
 
 fn show(client: &Client, signals: &Signals, mut relay: Relay, raw: Option<&Raw>) -> Result<Left, Failure> {
@@ -94,12 +94,12 @@ fn show(client: &Client, signals: &Signals, mut relay: Relay, raw: Option<&Raw>)
             return Ok(Left::Running);
         }
         if !ready[0].is_empty() {
-            let how = match client.receive()?.0 {
-                Reply::Ended(how) => how,
-                _ => How::Lost,
+            let end = match client.receive()?.0 {
+                Reply::Ended(end) => end,
+                _ => End { how: How::Lost, held: Vec::new() },
             };
             relay.finish().map_err(lost)?;
-            return Ok(Left::Ended(how));
+            return Ok(Left::Ended(end));
         }
     }
 }

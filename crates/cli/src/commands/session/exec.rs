@@ -13,7 +13,7 @@ use super::protocol::{Cleared, Reply, Request, What};
 use crate::admission::Line;
 use crate::args::session::SessionExec;
 use crate::commands::run::outcome;
-use crate::commands::run::supervise::{End, GRACE, HANG_UP, PASSED_ON, TERM};
+use crate::commands::run::supervise::{GRACE, HANG_UP, PASSED_ON, TERM};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -36,16 +36,16 @@ pub fn exec(args: &SessionExec) -> Result<Exit, Failure> {
     let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
     let streams = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
     client.send(&Request::Exec { what, timeout: args.timeout }, &streams)?;
-    let how = match wait(&client, &signals)? {
+    let end = match wait(&client, &signals)? {
         Waited::Answer => match client.receive()?.0 {
-            Reply::Ended(how) => how,
+            Reply::Ended(end) => end,
             _ => return Err(client.confused()),
         },
         Waited::Left(signal) => return Ok(Exit::Command(128 + signal)),
     };
     let shell = ["the shell".into()];
     let named = if args.command.is_empty() { &shell[..] } else { &args.command };
-    outcome::exit(&End { how, held: Vec::new() }, named)
+    outcome::exit(&end, named)
 }
 
 pub fn command(words: &[OsString]) -> What {

@@ -10,7 +10,7 @@ use cofferdam_sandbox::text::Text;
 use serde::{Deserialize, Serialize};
 
 use crate::admission;
-use crate::commands::run::supervise::How;
+use crate::commands::run::supervise::{End, How};
 use crate::failure::Failure;
 
 /// What a keeper is made from. With descriptors: the image whose environment is the session's first, then the
@@ -99,7 +99,7 @@ pub enum What {
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Reply {
     /// The command of this connection has ended, or was never started.
-    Ended(How),
+    Ended(End),
     Background {
         process: u64,
     },
@@ -172,6 +172,6 @@ pub enum Kind {
 
 impl From<NotStarted> for Reply {
     fn from(why: NotStarted) -> Self {
-        Self::Ended(How::NotStarted(why))
+        Self::Ended(End { how: How::NotStarted(why), held: Vec::new() })
     }
 }

@@ -17,7 +17,7 @@ use super::process::{self, Process, Role};
 use super::shell::Left;
 use super::wait;
 use crate::commands::run::publish::Published;
-use crate::commands::run::supervise::{GRACE, How, TERM};
+use crate::commands::run::supervise::{End, GRACE, How, TERM};
 use crate::commands::session::protocol::{Cleared, Refusal, Reply, Request, Setup, Status, What};
 use cofferdam_control::place::Listener;
 
@@ -190,7 +190,7 @@ impl Keeper {
                     self.tell(process.client(), &Reply::from(why), &[]);
                 }
             }
-            News::Ended(ended) => self.ended(id, How::Ended(ended)),
+            News::Ended { how, held } => self.ended(id, How::Ended(how), held),
             News::Connected(socket) => self.published.connected(id, socket),
         }
         Ok(None)
@@ -211,7 +211,7 @@ impl Keeper {
         Ok(())
     }
 
-    fn ended(&mut self, id: u64, how: How) {
+    fn ended(&mut self, id: u64, how: How, held: Vec<Text>) {
         let Some(process) = self.processes.get_mut(&id) else { return };
         let how = if process.timed_out { How::TimedOut } else { how };
         process.how = Some(how);
@@ -224,7 +224,7 @@ impl Keeper {
         if matches!(process.role, Role::Foreground { .. }) {
             self.processes.remove(&id);
         }
-        self.tell(client, &Reply::Ended(how), &[]);
+        self.tell(client, &Reply::Ended(End { how, held }), &[]);
         self.tell_log(id);
         self.idle_since = Instant::now();
         self.forget_oldest();
@@ -241,7 +241,7 @@ impl Keeper {
     fn farewell(&mut self, held: &[Text]) {
         for client in self.clients.values() {
             let reply = match client.waits {
-                Waits::Process(_) => Reply::Ended(How::Lost),
+                Waits::Process(_) => Reply::Ended(End { how: How::Lost, held: held.to_vec() }),
                 _ => Reply::Gone { held: held.to_vec() },
             };
             // One who has gone meanwhile does not want to know.
