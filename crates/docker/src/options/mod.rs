@@ -1,6 +1,6 @@
 //! What was typed before an image's name, understood option by option.
 //!
-//! Every option that the engines have is in [`table`], with what it means for a wired container. An option that is not
+//! Every option that the engines have is in `table`, with what it means for a wired container. An option that is not
 //! there is a mistake: a new one might open what the wiring closes.
 
 mod judge;
