@@ -53,7 +53,7 @@ fn append(bench: &mut Bench) {
 fn questions(bench: &mut Bench, record: &Path, files: &[PathBuf]) {
     let amount: u64 = files.iter().map(|file| fs::metadata(file).map_or(0, |data| data.len())).sum();
     let amount = u32::try_from(amount).map_or(f64::from(u32::MAX), f64::from);
-    let stats = || drop(black_box(snapshot(record).stats(None).expect("counts")));
+    let stats = || drop(black_box(snapshot(record).stats(None, &[]).expect("counts")));
     let grep = || black_box(found(record, "h7.example"));
     let verify = || assert!(snapshot(record).verify(None).expect("a look").findings.is_empty());
     let by_kind = r#"reduce inputs as $r ({}; .[$r.kind] += 1 | .[$r.host // "-"] += 1)"#;
@@ -81,11 +81,11 @@ fn questions(bench: &mut Bench, record: &Path, files: &[PathBuf]) {
     bench.side_by_side("audit: verify a million records", Unit::BytesPerSecond, amount, cases);
 }
 
-fn snapshot(record: &Path) -> Snapshot {
+pub fn snapshot(record: &Path) -> Snapshot {
     Snapshot::take(record).expect("a readable record").expect("a record")
 }
 
-fn found(record: &Path, host: &str) -> Vec<u8> {
+pub fn found(record: &Path, host: &str) -> Vec<u8> {
     let selection =
         Selection { host: Some(host.to_owned()), decision: Some(Decision::Refused), ..Selection::default() };
     let mut found = Vec::new();
@@ -99,7 +99,7 @@ fn found(record: &Path, host: &str) -> Vec<u8> {
 }
 
 /// Fifty hosts, one refusal in ten, as an agent at work leaves them.
-fn request(n: u64) -> Event {
+pub fn request(n: u64) -> Event {
     let outcome = match n % 10 {
         0 => Outcome::Refused { reason: EgressReason::HostNotAllowed },
         _ => Outcome::Allowed,

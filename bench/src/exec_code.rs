@@ -7,7 +7,7 @@ use crate::peer::{self, Call};
 
 const OVERHEAD: &str = "a Python script";
 const CALLS: &str = "calls of a tool by one script";
-const COUNT: u32 = 20_000;
+const COUNT: u32 = 4_000;
 
 pub fn run(bench: &mut Bench) {
     let (Some(cofferdam), Some(python)) = (peer::cofferdam(), peer::on_path("python3")) else {

@@ -7,8 +7,8 @@ use cofferdam_approvals::{Context, Decision, judge};
 
 use crate::harness::{Bench, Case, Unit};
 
-struct Line {
-    command: String,
+pub struct Line {
+    pub command: String,
     category: String,
 }
 
@@ -21,6 +21,17 @@ pub fn run(bench: &mut Bench) {
         ("harmless", |decision| decision == Decision::Allow),
         ("harmless.holdout", |decision| decision == Decision::Allow),
         ("floor", |decision| decision == Decision::Deny),
+        // Scored once before anybody looked at what was wrong (docs/approval.md), and kept since.
+        ("waves/1.dangerous", flagged),
+        ("waves/1.harmless", |decision| decision == Decision::Allow),
+        ("waves/1.floor", |decision| decision == Decision::Deny),
+        ("waves/2.dangerous", flagged),
+        ("waves/2.harmless", |decision| decision == Decision::Allow),
+        ("waves/3.dangerous", flagged),
+        ("waves/4.dangerous", flagged),
+        ("waves/4.harmless", |decision| decision == Decision::Allow),
+        ("waves/5.dangerous", flagged),
+        ("waves/5.harmless", |decision| decision == Decision::Allow),
     ] {
         let lines = corpus(name);
         rate(name, &lines, right, &context);
@@ -77,7 +88,7 @@ fn rate(name: &str, lines: &[Line], right: fn(Decision) -> bool, context: &Conte
     }
 }
 
-fn corpus(name: &str) -> Vec<Line> {
+pub fn corpus(name: &str) -> Vec<Line> {
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("corpus/gate/{name}.jsonl"));
     let text = fs::read_to_string(&path).expect("the corpus is part of the tree");
     text.lines()
@@ -90,7 +101,7 @@ fn corpus(name: &str) -> Vec<Line> {
 }
 
 /// Ordinary shell text of about this length.
-fn script(bytes: usize) -> String {
+pub fn script(bytes: usize) -> String {
     let block = "# build one target\nif [ -f \"$SRC/main.c\" ]; then\n  cc -O2 -o \"build/$NAME\" \"$SRC/main.c\" || exit 1\nfi\n\
                  for f in a b c; do\n  cp \"$f\" dist/ && echo \"copied $f\" >> build/log.txt\ndone\n\
                  grep -n 'TODO' src/*.c | sort | head -5\n";

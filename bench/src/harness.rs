@@ -2,19 +2,40 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use crate::measure::measure;
-use crate::report::{Form, Measured, Report};
+use serde::{Deserialize, Serialize};
+
+use crate::entry::{Entry, Found, Line, Measured, compare};
+use crate::measure::{Effort, measure, quantile};
 
 /// What a number means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unit {
+    #[serde(rename = "bytes/s")]
     BytesPerSecond,
+    #[serde(rename = "operations/s")]
     OperationsPerSecond,
     /// For one operation.
+    #[serde(rename = "s")]
     Seconds,
     /// Of memory.
+    #[serde(rename = "bytes")]
     Bytes,
+}
+
+impl Unit {
+    pub fn more_is_better(self) -> bool {
+        matches!(self, Self::BytesPerSecond | Self::OperationsPerSecond)
+    }
+
+    pub fn is_better(self, one: f64, other: f64) -> bool {
+        if self.more_is_better() { one > other } else { one < other }
+    }
+
+    pub fn times_as_good(self, one: f64, other: f64) -> f64 {
+        if self.more_is_better() { one / other } else { other / one }
+    }
 }
 
 /// One of the things that are compared. A round does the same amount of work in each of them.
@@ -23,32 +44,29 @@ pub struct Case<'a> {
     pub round: Box<dyn FnMut() + 'a>,
 }
 
-/// Runs benchmarks and keeps what they found.
+/// Runs one benchmark and tells what it found, a line for each thing, as soon as it is known.
 pub struct Bench {
+    name: String,
     cache: PathBuf,
-    report: Report,
+    effort: Effort,
 }
 
 impl Bench {
     /// What is fetched or generated for benchmarks stays in the project's cache directory.
-    pub fn new(form: Form) -> io::Result<Self> {
+    pub fn new(name: &str, effort: Effort) -> io::Result<Self> {
         let cache = std::env::var_os("COFFERDAM_BENCH_CACHE").unwrap_or_else(|| ".cache/bench".into());
         std::fs::create_dir_all(&cache)?;
-        Ok(Self { cache: std::path::absolute(cache)?, report: Report::new(form) })
-    }
-
-    pub fn begin(&mut self, name: &str) {
-        self.report.begin(name);
+        Ok(Self { name: name.to_owned(), cache: std::path::absolute(cache)?, effort })
     }
 
     /// Measures all cases in turns, so that whatever else the machine does meets all of them alike. `amount`
     /// is the work of one round in bytes or operations.
     pub fn side_by_side(&mut self, title: &str, unit: Unit, amount: f64, mut cases: Vec<Case<'_>>) {
         eprintln!("measuring {title}");
-        let times = measure(&mut cases);
+        let times = measure(&mut cases, self.effort.patience());
         let results =
             cases.iter().zip(&times).map(|(case, times)| Measured::new(&case.name, unit, amount, times));
-        self.report.add(title, unit, &results.collect::<Vec<_>>());
+        self.compared(title, unit, results.collect());
     }
 
     /// Reports what was measured elsewhere: for each case the seconds that one operation or byte took, or the
@@ -58,12 +76,34 @@ impl Bench {
             samples.sort_by(f64::total_cmp);
             Measured::new(&name, unit, 1.0, &samples)
         });
-        self.report.add(title, unit, &results.collect::<Vec<_>>());
+        self.compared(title, unit, results.collect());
+    }
+
+    fn compared(&self, title: &str, unit: Unit, mut cases: Vec<Measured>) {
+        compare(unit, &mut cases);
+        self.tell(title, Found::SideBySide { unit, cases });
+    }
+
+    /// Reports how something grows. `of` says what there is more and more of.
+    pub fn growth(&mut self, title: &str, unit: Unit, of: &str, lines: Vec<Line>) {
+        self.tell(title, Found::Growth { unit, of: of.to_owned(), lines });
+    }
+
+    /// The median time of a round, for one point of a curve.
+    pub fn median(&self, round: impl FnMut()) -> f64 {
+        let case = Case { name: String::new(), round: Box::new(round) };
+        let times = measure(&mut [case], self.effort.patience_for_a_point());
+        quantile(&times[0], 0.5)
+    }
+
+    /// Says something that is not a time.
+    pub fn fact(&mut self, text: &str) {
+        self.tell("", Found::Fact { text: text.to_owned() });
     }
 
     /// Says that something could not be measured here.
     pub fn skip(&mut self, title: &str, why: &str) {
-        self.report.skip(title, why);
+        self.tell(title, Found::NotMeasured { why: why.to_owned() });
     }
 
     /// The project's cache directory: peers that were installed, inputs that were generated.
@@ -71,7 +111,33 @@ impl Bench {
         &self.cache
     }
 
-    pub fn finish(&self) {
-        self.report.finish();
+    /// Whether a rough answer will do.
+    pub fn is_quick(&self) -> bool {
+        self.effort == Effort::Quick
+    }
+
+    fn tell(&self, title: &str, found: Found) {
+        let entry = Entry { benchmark: self.name.clone(), title: title.to_owned(), found };
+        println!("{}", serde_json::to_string(&entry).expect("plain data"));
+    }
+}
+
+impl Effort {
+    /// How long one benchmark may take; then it is ended, and what it has found so far stands.
+    pub fn longest(self) -> Duration {
+        Duration::from_secs(match self {
+            Self::Full => 240,
+            Self::Quick => 45,
+        })
+    }
+
+    /// How long all of them may take together.
+    pub fn longest_of_all(self) -> Duration {
+        Duration::from_secs(
+            60 * match self {
+                Self::Full => 25,
+                Self::Quick => 6,
+            },
+        )
     }
 }

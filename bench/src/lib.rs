@@ -1,6 +1,9 @@
 //! What benchmarks are written with. The benchmarks themselves belong to the program beside this library.
 
+pub mod entry;
 pub mod harness;
-mod measure;
+pub mod measure;
+mod part;
 pub mod peer;
-pub mod report;
+pub mod plot;
+pub mod show;

@@ -10,18 +10,41 @@ const SAMPLE: Duration = Duration::from_millis(2);
 const FEWEST: usize = 15;
 /// More do not make a median any better.
 const MOST: usize = 501;
-/// Enough is enough, however unsteady the machine is; the spread then says so.
-const PATIENCE: Duration = Duration::from_secs(6);
+/// However slow a round is, a median needs this many.
+const AT_LEAST: usize = 3;
 /// The median counts as known when the interval that holds it with 95 % is narrower than this part of it.
 const STEADY: f64 = 0.02;
 
+/// How much is done for a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    Full,
+    /// A rough answer.
+    Quick,
+}
+
+impl Effort {
+    /// Enough is enough, however unsteady the machine is; the spread then says so.
+    pub fn patience(self) -> Duration {
+        match self {
+            Self::Full => Duration::from_secs(6),
+            Self::Quick => Duration::from_millis(1200),
+        }
+    }
+
+    /// For one of the many points of a curve.
+    pub fn patience_for_a_point(self) -> Duration {
+        self.patience() / 4
+    }
+}
+
 /// The times of one round, in seconds and ascending, for each case.
-pub fn measure(cases: &mut [Case<'_>]) -> Vec<Vec<f64>> {
+pub fn measure(cases: &mut [Case<'_>], patience: Duration) -> Vec<Vec<f64>> {
     let repeats: Vec<u32> = cases.iter_mut().map(calibrate).collect();
     let start = Instant::now();
     let mut times = in_turns(cases, &repeats, |turns, times| {
         let known = turns >= FEWEST && times.iter().all(|times| is_steady(times));
-        known || turns == MOST || (turns >= 5 && start.elapsed() > PATIENCE)
+        known || turns == MOST || (turns >= AT_LEAST && start.elapsed() > patience)
     });
     for times in &mut times {
         times.sort_by(f64::total_cmp);
@@ -51,8 +74,11 @@ fn in_turns(
 
 /// How many rounds make a sample. The first round warms up and is not counted.
 fn calibrate(case: &mut Case<'_>) -> u32 {
-    sample(case, 1);
     let mut repeats = 1_u32;
+    // A round that is long needs no second look.
+    if sample(case, repeats) > 50 * SAMPLE {
+        return repeats;
+    }
     while sample(case, repeats) < SAMPLE {
         repeats = repeats.saturating_mul(2);
     }

@@ -19,6 +19,11 @@ pub fn command(program: impl AsRef<Path>) -> Command {
     command
 }
 
+/// In a group of its own, which can be ended as a whole.
+pub fn in_its_own_group(command: &mut Command) -> &mut Command {
+    std::os::unix::process::CommandExt::process_group(command, 0)
+}
+
 /// Runs it to its end, which is expected to be a good one: a program that fails at once would win every race.
 pub fn finish(command: &mut Command) {
     let status = command.status().expect("a program that was found starts");

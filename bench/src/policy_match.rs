@@ -48,14 +48,14 @@ fn cases(sets: &[Set]) -> Vec<Case<'_>> {
 }
 
 /// Rules, compiled and as a list, and what is asked of them.
-struct Set {
+pub struct Set {
     list: Vec<AllowRule>,
     compiled: Rules,
     questions: Vec<(Host, String)>,
 }
 
 impl Set {
-    fn new(size: usize, at: fn(usize) -> (String, String)) -> Self {
+    pub fn new(size: usize, at: fn(usize) -> (String, String)) -> Self {
         let list: Vec<AllowRule> = (0..size).map(|index| rule(&at(index))).collect();
         let asked = (0..ASKED).map(|turn| at(turn * size / ASKED));
         let questions = asked
@@ -67,7 +67,7 @@ impl Set {
         Self { compiled: Rules::compile(&list), list, questions }
     }
 
-    fn ask_compiled(&self) {
+    pub fn ask_compiled(&self) {
         self.ask(|question| matches!(self.compiled.check(question), Verdict::Allowed { .. }));
     }
 
@@ -82,15 +82,32 @@ impl Set {
         });
     }
 
+    /// How many questions a round asks.
+    pub fn asked(&self) -> f64 {
+        (ROUNDS * self.questions.len()) as f64
+    }
+
+    /// So many questions, one after the other.
+    pub fn ask_times(&self, times: usize) {
+        let paths = self.paths();
+        for ((host, _), path) in self.questions.iter().zip(&paths).cycle().take(times) {
+            let question = Question { host, port: 443, method: "GET", path: Some(path) };
+            black_box(self.compiled.check(black_box(&question)));
+        }
+    }
+
     fn ask(&self, judge: impl Fn(&Question<'_>) -> bool) {
-        let paths: Vec<RequestPath<'_>> =
-            self.questions.iter().map(|(_, path)| RequestPath::parse(path).expect("a path")).collect();
+        let paths = self.paths();
         for _ in 0..ROUNDS {
             for ((host, _), path) in self.questions.iter().zip(&paths) {
                 let question = Question { host, port: 443, method: "GET", path: Some(path) };
                 black_box(judge(black_box(&question)));
             }
         }
+    }
+
+    fn paths(&self) -> Vec<RequestPath<'_>> {
+        self.questions.iter().map(|(_, path)| RequestPath::parse(path).expect("a path")).collect()
     }
 }
 
@@ -103,7 +120,7 @@ fn rule((host, path): &(String, String)) -> AllowRule {
     }
 }
 
-fn by_host(index: usize) -> (String, String) {
+pub fn by_host(index: usize) -> (String, String) {
     (format!("host-{index}.api.example.com"), "/acme/project".into())
 }
 

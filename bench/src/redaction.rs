@@ -133,14 +133,14 @@ fn case<'a>(name: String, text: &'a [u8], size: usize, make: impl Fn() -> Redact
     Case { name, round: Box::new(round) }
 }
 
-fn compiled(keys: &[Vec<u8>]) -> Arc<Patterns> {
+pub fn compiled(keys: &[Vec<u8>]) -> Arc<Patterns> {
     let (patterns, refused) = Patterns::new(keys.iter().map(|key| ("bench", key.as_slice())));
     assert!(refused.is_empty());
     Arc::new(patterns)
 }
 
 /// Half of them long with a beginning in common, as one provider's keys have, half of them short.
-fn keys(count: usize) -> Vec<Vec<u8>> {
+pub fn keys(count: usize) -> Vec<Vec<u8>> {
     let mut random = Random(7);
     let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     (0..count)
@@ -209,7 +209,7 @@ fn prose() -> Vec<u8> {
     filled(|random| format!("{} ", random.one_of(&WORDS)))
 }
 
-fn json() -> Vec<u8> {
+pub fn json() -> Vec<u8> {
     filled(|random| {
         format!(
             "data: {{\"id\":\"msg_{:x}\",\"type\":\"content_block_delta\",\"index\":{},\"delta\":{{\"text\":\"{} {}\\n\\u00e9 {}\"}}}}\n\n",

@@ -31,6 +31,15 @@ pub fn run(bench: &mut Bench) {
     if let Some(bubblewrap) = peer::on_path("bwrap") {
         cases.push(case("bubblewrap", &workspace, bubblewrap, &arguments));
     }
+    match peer::on_path("firejail") {
+        Some(firejail) => {
+            let nearest =
+                ["--quiet", "--noprofile", "--net=none", "--private-tmp", "--caps.drop=all", "--seccomp"];
+            let arguments: Vec<&'static str> = nearest.into_iter().chain([COMMAND]).collect();
+            cases.push(case("firejail", &workspace, firejail, &arguments));
+        }
+        None => bench.skip("firejail", "it is not installed"),
+    }
     bench.side_by_side(TITLE, Unit::Seconds, 1.0, cases);
 }
 

@@ -54,6 +54,9 @@ struct Tool {
     /// Phrases that make all of it harmless.
     #[serde(default)]
     unless: Vec<String>,
+    /// Words of which one is said by whoever only looks; whatever says none of them changes something.
+    #[serde(default)]
+    looks: Vec<String>,
 }
 
 /// Words that mean the same to every program that takes subcommands.
@@ -75,6 +78,9 @@ struct Rule {
     severity: String,
     decision: String,
     sentence: String,
+    /// Whether a second opinion may say yes in a person's place.
+    #[serde(default)]
+    reviewable: bool,
     programs: Vec<String>,
     #[serde(default)]
     sub: Vec<String>,
@@ -201,13 +207,14 @@ fn tables(all: &File) -> String {
         let _ = writeln!(
             out,
             "Rule {{ id: {:?}, category: Category::{}, severity: Severity::{}, decision: Decision::{}, sentence: {:?}, \
-             sub: &{:?}, any: &{:?}, all: &{:?}, none: &{:?}, operand: &[{}], ignore_case: {}, exact: {}, unless_download: {}, runs: &{:?}, \
+             reviewable: {}, sub: &{:?}, any: &{:?}, all: &{:?}, none: &{:?}, operand: &[{}], ignore_case: {}, exact: {}, unless_download: {}, runs: &{:?}, \
              unless_runs: &{:?}, matches: &{:?}, no_match: &{:?} }},",
             rule.id,
             camel(&rule.category),
             camel(&rule.severity),
             camel(&rule.decision),
             rule.sentence,
+            rule.reviewable,
             rule.sub,
             rule.any,
             rule.all,
@@ -307,7 +314,7 @@ fn tools(out: &mut String, all: &File) {
         for (effect, phrases) in effects.into_iter().filter(|(_, phrases)| !phrases.is_empty()) {
             let _ = write!(out, "(ToolEffect::{effect}, &{phrases:?}),");
         }
-        let _ = writeln!(out, "], unless: &{:?} }},", tool.unless);
+        let _ = writeln!(out, "], unless: &{:?}, looks: &{:?} }},", tool.unless, tool.looks);
     }
     let _ = writeln!(out, "];\npub static VERBS: &[Verb] = &[");
     for verb in &all.verb {

@@ -13,7 +13,7 @@ const PLACES: &[(&str, &str)] = &[
     ("crates/linux-sys/src/child/", "the product's one way"),
     ("crates/linux-sys/src/clone.rs", "the first process of a sandbox, and the commands that it starts"),
     ("crates/linux-sys/src/exec.rs", "the end of a launch"),
-    ("crates/linux-sys/src/network_namespace.rs", "a helper that makes a namespace and ends"),
+    ("crates/linux-sys/src/beside.rs", "a helper that makes a namespace, lets go of the old root and ends"),
     ("crates/linux-sys/src/probe/", "calls of a hostile program, for tests"),
     ("crates/linux-sys/src/bare/replace.rs", "the end of the shim, which becomes another program"),
     ("crates/docker/build.rs", "the compiler, for the programs that are put into containers"),

@@ -5,6 +5,7 @@
 
 mod bench;
 mod built;
+mod check_instructions;
 mod check_layers;
 mod check_licences;
 mod check_promises;
@@ -18,6 +19,7 @@ mod promises;
 mod root;
 mod rust_text;
 mod scratch;
+mod soak;
 mod test;
 
 use std::process::ExitCode;
@@ -33,7 +35,11 @@ cargo xtask TASK
   check-spawns                    processes are started in one place
   check-promises [--write]        docs/promises.md tells the truth; --write fills in its tests
   check-licences                  licences and sources of all dependencies
-  bench [NAME…] [--json]          speed, side by side
+  check-instructions              the hot paths take no more instructions than written down
+    --accept PATH WHY             write a higher number down, with the reason
+  bench [NAME…]                   speed, side by side, as tables and as a picture (.cache/bench/report.svg)
+    [--quick] [--json] [--plot FILE]
+  soak [--minutes N]              the daemon under load while everything goes wrong (default 10)
   fuzz [TARGET] [--seconds N]     every fuzz target, or one, for N seconds each (default 3)
 ";
 
@@ -61,7 +67,11 @@ fn run(arguments: &[String]) -> Done {
         ("check-promises", []) => check_promises::run(&root),
         ("check-promises", ["--write"]) => check_promises::write(&root),
         ("check-licences", []) => check_licences::run(&root),
+        ("check-instructions", options) => {
+            check_instructions::run(&root, &check_instructions::Wish::parse(options)?)
+        }
         ("bench", options) => bench::run(&root, options),
+        ("soak", options) => soak::run(&root, &soak::Options::parse(options)?),
         ("fuzz", options) => fuzz::run(&root, &fuzz::Options::parse(options)?),
         ("help" | "--help" | "-h", []) => {
             print!("{USAGE}");

@@ -13,6 +13,10 @@ use rustls::{ClientConfig, RootCertStore, ServerConfig};
 
 /// The name of the upstream; every program on the machine knows where it is.
 pub const HOST: &str = "localhost";
+/// Names below this one mean nothing to anybody.
+pub const COLD: &str = "cold.test";
+/// Another one, for sandboxes, whose `localhost` is their own.
+pub const SEALED: &str = "api.bench.test";
 
 /// Writes the authority and the upstream's certificate: `ca.pem`, `ca.key`, `upstream.pem`, `upstream.key`.
 pub fn create(directory: &Path) {
@@ -24,7 +28,7 @@ pub fn create(directory: &Path) {
     let certificate = authority.self_signed(&key).expect("a certificate");
     let issuer = Issuer::from_params(&authority, &key);
     let leaf_key = KeyPair::generate().expect("a key");
-    let leaf = CertificateParams::new([HOST.to_owned()]).expect("a name");
+    let leaf = CertificateParams::new([HOST, SEALED].map(str::to_owned)).expect("a name");
     let leaf = leaf.signed_by(&leaf_key, &issuer).expect("a certificate");
     for (name, text) in [
         ("ca.pem", certificate.pem()),

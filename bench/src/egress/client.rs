@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::certificates::HOST;
+use super::certificates::{COLD, HOST};
 
 /// How to get to the upstream: directly, or through a proxy.
 #[derive(Clone)]
@@ -32,12 +32,17 @@ pub struct Connection {
 
 impl Way {
     pub async fn open(&self) -> io::Result<Connection> {
+        self.open_to(HOST).await
+    }
+
+    /// A tunnel to this host, and the handshake in it.
+    async fn open_to(&self, host: &str) -> io::Result<Connection> {
         let mut tcp = TcpStream::connect(self.proxy.unwrap_or(self.upstream)).await?;
         tcp.set_nodelay(true)?;
         let mut buffer = Vec::with_capacity(1024);
         if self.proxy.is_some() {
             let port = self.upstream.port();
-            let asked = format!("CONNECT {HOST}:{port} HTTP/1.1\r\nHost: {HOST}:{port}\r\n\r\n");
+            let asked = format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n");
             tcp.write_all(asked.as_bytes()).await?;
             while !buffer.ends_with(b"\r\n\r\n") {
                 if tcp.read_buf(&mut buffer).await? == 0 {
@@ -47,7 +52,7 @@ impl Way {
             assert!(buffer.starts_with(b"HTTP/1.1 200") || buffer.starts_with(b"HTTP/1.0 200"));
             buffer.clear();
         }
-        let name = ServerName::try_from(HOST).expect("a name");
+        let name = ServerName::try_from(host.to_owned()).expect("a name");
         let stream = TlsConnector::from(self.tls.clone()).connect(name, tcp).await?;
         Ok(Connection { stream, buffer })
     }
@@ -72,11 +77,12 @@ impl Way {
 impl Connection {
     pub async fn exchange(&mut self, request: &[u8]) -> io::Result<()> {
         self.stream.write_all(request).await?;
-        self.answer().await
+        self.answer().await.map(drop)
     }
 
-    /// Reads one answer to its end, and throws it away.
-    pub async fn answer(&mut self) -> io::Result<()> {
+    /// Reads one answer to its end, throws it away, and says how long its body was: who answers something else is not
+    /// faster.
+    pub async fn answer(&mut self) -> io::Result<usize> {
         let end = loop {
             if let Some(at) = memchr::memmem::find(&self.buffer, b"\r\n\r\n") {
                 break at + 4;
@@ -87,7 +93,8 @@ impl Connection {
         };
         let head = &self.buffer[..end];
         assert!(head.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&self.buffer));
-        let mut left = length(head).expect("a length").saturating_sub(self.buffer.len() - end);
+        let length = length(head).expect("a length");
+        let mut left = length.saturating_sub(self.buffer.len() - end);
         self.buffer.clear();
         self.buffer.reserve(if left > 0 { 64 << 10 } else { 0 });
         while left > 0 {
@@ -98,7 +105,7 @@ impl Connection {
             }
         }
         self.buffer.clear();
-        Ok(())
+        Ok(length)
     }
 
     /// What has come and was not read as an answer.
@@ -157,18 +164,38 @@ pub async fn keep_asking(connections: &mut Vec<Connection>, request: &[u8], wind
     done
 }
 
-/// Opens a connection, asks once, closes it, over and over.
-pub async fn keep_opening(way: &Way, at_once: usize, window: Duration) -> Done {
+/// Where tunnels go.
+#[derive(Debug, Clone, Copy)]
+pub enum Hosts {
+    /// To the upstream, which is asked once in each.
+    Warm,
+    /// Each to a host that was never named before; without a proxy to the upstream, which has its certificate already.
+    /// Nothing is asked there: a proxy looks a name up for a request alone.
+    Cold { round: usize },
+}
+
+impl Hosts {
+    async fn visit(self, way: &Way, turn: u64) -> io::Result<()> {
+        match self {
+            Self::Warm => way.open().await?.exchange(&way.request("/")).await,
+            Self::Cold { .. } if way.proxy.is_none() => way.open().await.map(drop),
+            Self::Cold { round } => way.open_to(&format!("h{round}-{turn}.{COLD}")).await.map(drop),
+        }
+    }
+}
+
+/// Opens a tunnel and closes it, over and over.
+pub async fn keep_opening(way: &Way, hosts: Hosts, (at_once, window): (usize, Duration)) -> Done {
+    let turns = Arc::new(AtomicU64::new(0));
     let (stop, count) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let start = Instant::now();
     let tasks: Vec<_> = (0..at_once)
         .map(|_| {
-            let (stop, count, way) = (stop.clone(), count.clone(), way.clone());
+            let (stop, count, way, turns) = (stop.clone(), count.clone(), way.clone(), turns.clone());
             tokio::spawn(async move {
-                let request = way.request("/");
                 while !stop.load(Ordering::Relaxed) {
-                    let mut connection = way.open().await.expect("a connection");
-                    connection.exchange(&request).await.expect("an answer");
+                    let turn = turns.fetch_add(1, Ordering::Relaxed);
+                    hosts.visit(&way, turn).await.expect("a tunnel");
                     count.fetch_add(1, Ordering::Relaxed);
                 }
             })

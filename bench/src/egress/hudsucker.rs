@@ -9,8 +9,11 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use tokio::net::TcpListener;
 
 use super::certificates;
+use super::role::Wire;
 
-pub async fn serve(listener: TcpListener, directory: &Path) {
+/// `wire` is what it speaks with the upstream: the version of the client, as ours does. Left to itself it takes HTTP/2,
+/// and one connection for all clients would be measured against one for each.
+pub async fn serve(listener: TcpListener, directory: &Path, wire: Wire) {
     let read = |name: &str| std::fs::read_to_string(directory.join(name)).expect("a file of ours");
     let key = KeyPair::from_pem(&read("ca.key")).expect("a key");
     let issuer = Issuer::from_ca_cert_pem(&read("ca.pem"), key).expect("an authority");
@@ -21,12 +24,11 @@ pub async fn serve(listener: TcpListener, directory: &Path) {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
-    let connector = HttpsConnectorBuilder::new()
-        .with_tls_config(config)
-        .https_or_http()
-        .enable_http1()
-        .enable_http2()
-        .wrap_connector(tcp);
+    let connector = HttpsConnectorBuilder::new().with_tls_config(config).https_or_http().enable_http1();
+    let connector = match wire {
+        Wire::Http1 => connector.wrap_connector(tcp),
+        Wire::Http2 => connector.enable_http2().wrap_connector(tcp),
+    };
     let proxy = hudsucker::Proxy::builder()
         .with_listener(listener)
         .with_ca(authority)

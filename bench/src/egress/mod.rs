@@ -6,12 +6,14 @@
 
 mod certificates;
 mod client;
+mod growth;
 mod hudsucker;
 mod opaque;
 mod ours;
 mod programs;
 pub mod role;
 mod rows;
+mod sealed;
 mod upstream;
 
 use std::path::Path;
@@ -25,9 +27,11 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use client::Way;
-use role::Running;
+use role::{Running, Wire};
 
+pub use growth::growth;
 pub use rows::{bodies, latency, memory, requests, streams, tunnels};
+pub use sealed::{first_request, many_sandboxes};
 
 /// Everything that is measured against each other, started.
 struct Field {
@@ -45,12 +49,12 @@ struct Contender {
     process: Option<Running>,
 }
 
-type Start = fn(&Bench, &Path, &str) -> Result<Running, String>;
+type Start = fn(&Bench, &Path, (&str, Wire)) -> Result<Running, String>;
 
 const STARTS: [(&str, Start); 5] = [
-    ("cofferdam", |_, at, port| Ok(role::start("cofferdam", at, &[port]))),
+    ("cofferdam", |_, at, (port, _)| Ok(role::start("cofferdam", at, &[port]))),
     ("opaque tunnel", |_, at, _| Ok(role::start("opaque", at, &[]))),
-    ("hudsucker", |_, at, _| Ok(role::start("hudsucker", at, &[]))),
+    ("hudsucker", |_, at, (_, wire)| Ok(role::start("hudsucker", at, &[wire.name()]))),
     ("squid", |bench, at, _| programs::squid(bench, at)),
     ("mitmproxy", |bench, at, _| programs::mitmproxy(bench, at)),
 ];
@@ -65,7 +69,7 @@ fn is_wanted(name: &str) -> bool {
 }
 
 impl Field {
-    fn new(bench: &mut Bench) -> Self {
+    fn new(bench: &mut Bench, wire: Wire) -> Self {
         let directory = tempfile::tempdir().expect("a directory for keys");
         let at = directory.path();
         certificates::create(at);
@@ -76,7 +80,7 @@ impl Field {
             if !is_wanted(name) {
                 continue;
             }
-            match start(bench, at, &port) {
+            match start(bench, at, (&port, wire)) {
                 Ok(running) => processes.push((name, Some(running))),
                 Err(why) => bench.skip(name, &why),
             }

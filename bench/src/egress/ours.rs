@@ -13,7 +13,7 @@ use cofferdam_secrets::{EnvironmentFallback, Loader, Store};
 use tokio::net::TcpListener;
 use zeroize::Zeroizing;
 
-use super::certificates::{self, HOST};
+use super::certificates::{self, COLD, HOST};
 
 /// `rest` is the port of the upstream.
 pub async fn serve(listener: TcpListener, directory: &Path, rest: &[String], ready: impl FnOnce(&str)) {
@@ -56,9 +56,13 @@ fn configuration(port: &str) -> String {
 [egress.limits]
 requests_per_minute = 1000000000
 concurrent_requests = 1000000
+connections = 1000000
 request_body = "8GiB"
 [[egress.allow]]
 hosts = ["github.com", "*.githubusercontent.com", "pypi.org", "files.pythonhosted.org"]
+[[egress.allow]]
+hosts = ["*.{COLD}"]
+ports = [{port}]
 [[provider]]
 name = "api"
 hosts = ["{HOST}"]

@@ -35,6 +35,7 @@ pub fn squid(bench: &Bench, directory: &Path) -> Result<Running, String> {
     open_to_all(&store, 0o777)?;
     made(peer::command("/usr/bin/chmod").args(["-R", "a+rwX"]).arg(&home))?;
     let address = free_address()?;
+    // Its pages are in a package of their own, and nobody sees one here; any directory will do.
     let share = root.join("usr/share/squid");
     let configuration = format!(
         "http_port {address} ssl-bump generate-host-certificates=on dynamic_cert_mem_cache_size=4MB \
@@ -42,13 +43,14 @@ pub fn squid(bench: &Bench, directory: &Path) -> Result<Running, String> {
          sslcrtd_program {generator} -s {store} -M 4MB\nssl_bump bump all\n\
          tls_outgoing_options cafile={directory}/ca.pem\nhttp_access allow all\ncache deny all\naccess_log none\n\
          cache_log {home}/log\npid_filename none\nvisible_hostname bench\nshutdown_lifetime 0 seconds\n\
-         mime_table {mime}\nerror_directory {share}/errors/en\nicon_directory {share}/icons\ncoredump_dir {home}\n\
-         cache_effective_user nobody\npinger_enable off\nmax_filedescriptors 65536\n",
+         mime_table {share}/mime.conf\nerror_directory {share}\nicon_directory {share}/icons\n\
+         unlinkd_program {unlink}\ncoredump_dir {home}\ncache_effective_user nobody\n\
+         pinger_enable off\nmax_filedescriptors 65536\n",
         home = home.display(),
         generator = generator.display(),
         store = store.display(),
         directory = directory.display(),
-        mime = root.join("etc/squid/mime.conf").display(),
+        unlink = root.join("usr/lib/squid/unlinkd").display(),
         share = share.display(),
     );
     write(&home.join("squid.conf"), &configuration)?;

@@ -16,6 +16,29 @@ use super::{certificates, hudsucker, opaque, ours, upstream};
 /// The first argument of a process with a role.
 pub const FLAG: &str = "--role";
 
+/// What a peer speaks with the upstream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wire {
+    Http1,
+    Http2,
+}
+
+impl Wire {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Http1 => "http1",
+            Self::Http2 => "http2",
+        }
+    }
+
+    fn of(rest: &[String]) -> Self {
+        match rest.last().map(String::as_str) {
+            Some("http2") => Self::Http2,
+            _ => Self::Http1,
+        }
+    }
+}
+
 /// Another process, which ends when this value does.
 pub struct Running {
     child: Child,
@@ -52,12 +75,7 @@ impl Running {
 
     /// Processor time of all its threads so far.
     pub fn processor_time(&self) -> Duration {
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).into_iter().flatten();
-        let times = tasks.flatten().filter_map(|task| {
-            let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
-            text.split(' ').next()?.parse::<u64>().ok()
-        });
-        Duration::from_nanos(times.sum())
+        processor_time(self.child.id())
     }
 
     /// Resident memory in bytes.
@@ -67,6 +85,16 @@ impl Running {
         let kilobytes: f64 = line.trim().trim_end_matches(" kB").parse().unwrap_or(0.0);
         kilobytes * 1024.0
     }
+}
+
+/// Processor time of all threads of a process so far.
+pub fn processor_time(pid: u32) -> Duration {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
+    let times = tasks.flatten().filter_map(|task| {
+        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split(' ').next()?.parse::<u64>().ok()
+    });
+    Duration::from_nanos(times.sum())
 }
 
 impl Drop for Running {
@@ -106,7 +134,7 @@ async fn part(role: &str, directory: &Path, rest: &[String]) {
         }
         "hudsucker" => {
             ready("-");
-            hudsucker::serve(listener, directory).await;
+            hudsucker::serve(listener, directory, Wire::of(rest)).await;
         }
         _ => ours::serve(listener, directory, rest, ready).await,
     }

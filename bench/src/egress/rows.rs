@@ -10,7 +10,8 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::io::AsyncWriteExt;
 
 use super::certificates::HOST;
-use super::client::{Connection, Done, Way, keep_asking, keep_opening};
+use super::client::{Connection, Done, Hosts, Way, keep_asking, keep_opening};
+use super::role::Wire;
 use super::{Contender, Field, upstream};
 
 const ROUNDS: usize = 5;
@@ -63,7 +64,7 @@ impl Contender {
 
 /// HTTP/1.1 on connections that stay open.
 pub fn requests(bench: &mut Bench) {
-    let field = Field::new(bench);
+    let field = Field::new(bench, Wire::Http1);
     for count in [1, 64, 512] {
         let mut open: Vec<Vec<Connection>> =
             field.contenders.iter().map(|contender| field.connections(&contender.way, count)).collect();
@@ -76,7 +77,7 @@ pub fn requests(bench: &mut Bench) {
 }
 
 impl Field {
-    fn connections(&self, way: &Way, count: usize) -> Vec<Connection> {
+    pub fn connections(&self, way: &Way, count: usize) -> Vec<Connection> {
         self.runtime.block_on(async {
             let mut open = Vec::new();
             for _ in 0..count {
@@ -87,18 +88,27 @@ impl Field {
     }
 }
 
-/// New tunnels, with a handshake and one request in each.
+/// New tunnels: to one host, with a request in each, and to hosts that a certificate has to be made for first.
 pub fn tunnels(bench: &mut Bench) {
-    let field = Field::new(bench);
-    let samples = Samples::take(&field, |_, contender| {
-        field.runtime.block_on(keep_opening(&contender.way, 16, WINDOW))
+    let mut field = Field::new(bench, Wire::Http1);
+    let warm = Samples::take(&field, |_, contender| {
+        field.runtime.block_on(keep_opening(&contender.way, Hosts::Warm, (16, WINDOW)))
     });
-    samples.report(bench, "new tunnels, 16 at once", Unit::OperationsPerSecond);
+    warm.report(bench, "new tunnels, 16 at once", Unit::OperationsPerSecond);
+    // The others go to the host before they answer, and there is none.
+    field.contenders.retain(|contender| ["no proxy", "cofferdam", "hudsucker"].contains(&contender.name));
+    let mut rounds = 0;
+    let cold = Samples::take(&field, |_, contender| {
+        rounds += 1;
+        let hosts = Hosts::Cold { round: rounds };
+        field.runtime.block_on(keep_opening(&contender.way, hosts, (16, WINDOW)))
+    });
+    cold.report(bench, "new tunnels to hosts that are new, 16 at once", Unit::OperationsPerSecond);
 }
 
 /// HTTP/2, a hundred streams at once on one connection.
 pub fn streams(bench: &mut Bench) {
-    let mut field = Field::new(bench);
+    let mut field = Field::new(bench, Wire::Http2);
     field.contenders.retain(|contender| contender.name != "squid");
     let samples = Samples::take(&field, |_, contender| field.runtime.block_on(hundred_streams(contender)));
     samples.report(bench, "HTTP/2, 100 streams on one connection", Unit::OperationsPerSecond);
@@ -141,7 +151,7 @@ async fn hundred_streams(contender: &Contender) -> Done {
 
 /// A large body each way.
 pub fn bodies(bench: &mut Bench) {
-    let mut field = Field::new(bench);
+    let mut field = Field::new(bench, Wire::Http1);
     field.contenders.retain(|contender| contender.name != "mitmproxy");
     let down = Samples::take(&field, |_, contender| {
         let request = contender.way.request(&format!("/bytes/{BIG}"));
@@ -154,7 +164,7 @@ pub fn bodies(bench: &mut Bench) {
 }
 
 fn transfer(field: &Field, contender: &Contender, request: &[u8], mut body: usize) -> Done {
-    let piece = vec![b'x'; 64 << 10];
+    let (piece, upload) = (vec![b'x'; 64 << 10], body > 0);
     field.runtime.block_on(async {
         let mut connection = contender.way.open().await.expect("a connection");
         let start = Instant::now();
@@ -165,14 +175,15 @@ fn transfer(field: &Field, contender: &Contender, request: &[u8], mut body: usiz
             body -= count;
         }
         connection.stream.flush().await.expect("written");
-        connection.answer().await.expect("an answer");
+        let length = connection.answer().await.expect("an answer");
+        assert!(upload || length == BIG, "{}: {length} bytes instead of {BIG}", contender.name);
         Done { count: BIG as u64, time: start.elapsed() }
     })
 }
 
 /// One request after another, and the events of a stream.
 pub fn latency(bench: &mut Bench) {
-    let field = Field::new(bench);
+    let field = Field::new(bench, Wire::Http1);
     let mut open: Vec<Connection> =
         field.contenders.iter().map(|contender| field.connections(&contender.way, 1).remove(0)).collect();
     let mut one = Samples::new(&field).times;
@@ -223,7 +234,7 @@ async fn delays(connection: &mut Connection, way: &Way) -> Vec<f64> {
 
 /// Memory when nothing happens, and for each tunnel that is open and idle.
 pub fn memory(bench: &mut Bench) {
-    let field = Field::new(bench);
+    let field = Field::new(bench, Wire::Http1);
     let (mut idle, mut each) = (Vec::new(), Vec::new());
     for contender in &field.contenders {
         let Some(process) = &contender.process else { continue };

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import subprocess
 import threading
 import unittest
 
@@ -94,6 +95,29 @@ for act in [lambda: t.refuse('x'), lambda: t.lookup(3)]:
             result.stderr,
         )
         self.assertEqual([event["event"] for event in events][:2], ["script", "start"])
+
+    def test_the_same_over_the_socket(self):
+        socket = os.path.join(os.environ["COFFERDAM_HOME"], "run", "code.sock")
+        serving = subprocess.Popen([os.environ["COFFERDAM"], "exec-code", "--serve"], stderr=subprocess.PIPE)
+        with serving as server:
+            try:
+                self.assertIn(b"code.sock", server.stderr.readline())
+                code = "import cofferdam_tools as t\nprint(t.twice(word='a'), t.read_file('note')['content'])"
+                events = []
+                result = cofferdam.execute_code(
+                    code,
+                    tools=["read_file"],
+                    host_tools=[cofferdam.HostTool(lambda word: word * 2, "twice")],
+                    on_event=events.append,
+                    via=socket,
+                )
+                self.assertEqual((result.status, result.output), ("success", "aa a note\n"), result.stderr)
+                self.assertEqual([event["event"] for event in events][::6], ["script", "result"])
+                with self.assertRaises(cofferdam.CofferdamError) as error:
+                    cofferdam.execute_code("", tools=["no_such_tool"], via=socket)
+                self.assertEqual(error.exception.status, 64)
+            finally:
+                server.kill()
 
     def test_what_cannot_start_is_an_exception(self):
         with self.assertRaises(cofferdam.CofferdamError) as error:

@@ -101,6 +101,9 @@ impl Judge<'_> {
                             );
                         }
                         let name = command.argv.first().map_or("", |word| word.text());
+                        if matches!(name, "pidof" | "pgrep") {
+                            self.kill_by_name("pkill", &call.with_argv(command.argv.clone()));
+                        }
                         if hard && matches!(name, "ps" | "pidof" | "pgrep") {
                             self.report(&Report::ask("kill-found", Services, "It stops processes that are not known before it runs, without giving them time."), call.line());
                         }
@@ -156,6 +159,10 @@ impl Judge<'_> {
             })
         };
         if program == "fuser" && call.operands().all(port) {
+            return;
+        }
+        if program == "fuser" && call.has(&['m'], &["mount"]) {
+            self.report(&EVERY, call.line());
             return;
         }
         // Signals by which programs are told to look again, not to end.

@@ -136,12 +136,10 @@ pub struct Asked<'b> {
 impl Broker {
     /// `path` is the directory `approvals` of the state directory.
     pub fn open(path: &Path) -> Result<Self, BrokerError> {
-        Ok(Self {
-            base: PrivateDir::open_or_create(path)?,
-            pending: PrivateDir::open_or_create(&path.join("pending"))?,
-            answers: PrivateDir::open_or_create(&path.join("answers"))?,
-            settled: PrivateDir::open_or_create(&path.join("settled"))?,
-        })
+        let base = PrivateDir::open_or_create(path)?;
+        let [pending, answers, settled] =
+            ["pending", "answers", "settled"].map(|name| base.subdirectory(name));
+        Ok(Self { pending: pending?, answers: answers?, settled: settled?, base })
     }
 
     pub(crate) fn directory(&self) -> &PrivateDir {

@@ -106,11 +106,19 @@ impl Judge<'_> {
     }
 
     fn applies(&self, rule: &Rule, call: &Call) -> bool {
-        let words: Vec<String> = call
-            .texts()
-            .map(|text| if rule.ignore_case { text.to_ascii_lowercase() } else { text.to_owned() })
-            .collect();
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        // Programs written in Go take `-help` for `--help`, and no rule is about asking for help.
+        if rule.none.contains(&"--help") && call.has_word(&["-help"]) {
+            return false;
+        }
+        let lower: Vec<String> = match rule.ignore_case {
+            true => call.texts().map(str::to_ascii_lowercase).collect(),
+            false => Vec::new(),
+        };
+        let words: Vec<&str> = if rule.ignore_case {
+            lower.iter().map(String::as_str).collect()
+        } else {
+            call.texts().collect()
+        };
         let one = |pattern: &str| words.iter().any(|word| word_fits(pattern, word, rule.exact));
         starts(rule.sub, &words)
             && (rule.any.is_empty() || rule.any.iter().any(|pattern| one(pattern)))

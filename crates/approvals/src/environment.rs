@@ -38,7 +38,7 @@ impl Judge<'_> {
                         && !text.contains([';', '|', '&', '$', '`', '>', '<'])
                         && !text.contains("Command"))
             };
-            if text.is_empty() || variable.unless.iter().any(plain) {
+            if text.is_empty() && name != "HISTFILE" || variable.unless.iter().any(plain) {
                 continue;
             }
             if !variable.only.is_empty() && !variable.only.iter().any(|pattern| fits(pattern, text)) {

@@ -386,7 +386,7 @@ impl Judge<'_> {
                 if text.is_unknown() {
                     let mut origin = text.clone();
                     if let Input::Pipe { from, .. } = &call.input {
-                        origin = Word::unknown(Some(Source::Commands(from.clone())));
+                        origin = Word::unknown(Some(Source::Commands(from.clone()))).into();
                     }
                     self.unknown_script(shell, &origin, call);
                 }
@@ -416,7 +416,7 @@ impl Judge<'_> {
         let Some(path) = call.argv.first().and_then(Word::as_known).filter(|path| path.contains('/')) else {
             return;
         };
-        if self.unpacked && !path.starts_with('/') {
+        if self.unpacked && (!path.starts_with('/') || path.starts_with("/tmp/")) {
             self.report(
                 &Report::ask(
                     "remote-code",

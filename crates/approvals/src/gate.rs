@@ -18,6 +18,22 @@ pub use question::Question;
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
 /// The proof that a command may run. Only the gate makes one, and it is good for what it is about and nothing else.
+/// Nobody else can:
+///
+/// ```compile_fail,E0451
+/// # fn forge(subject: cofferdam_approvals::Subject) {
+/// let forged = cofferdam_approvals::Approved { subject, by_person: true, unkept: None };
+/// # }
+/// ```
+///
+/// and the gate makes none without being told on whose behalf:
+///
+/// ```compile_fail,E0061
+/// # use cofferdam_approvals::{Gate, approver::Approver};
+/// # fn ask(gate: &Gate<'_>, approver: &Approver) {
+/// let approved = gate.decide("ls", approver);
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Approved {
     subject: Subject,

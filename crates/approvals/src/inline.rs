@@ -4,7 +4,7 @@
 //! that makes it. Calls with constant arguments are judged by what they do (`rmtree('build')` as `rm -r
 //! build`); calls whose arguments are computed are asked about.
 
-use cofferdam_shell_syntax::{HOLE, Shell, Word};
+use cofferdam_shell_syntax::{Shell, Word};
 
 use crate::Category;
 use crate::call::Call;
@@ -238,6 +238,14 @@ impl Judge<'_> {
                 }
             }
             Effect::Code => match arguments.first() {
+                Some(Argument::Text(text)) if text.contains("://") => self.report(
+                    &Report::ask(
+                        "remote-code",
+                        Category::RemoteCode,
+                        "What it downloads is run as code, unseen.",
+                    ),
+                    call.line(),
+                ),
                 Some(Argument::Text(text)) => {
                     self.depth += 4;
                     self.inline(shell, language, &Word::known(text.clone()), call);
@@ -387,118 +395,6 @@ impl Judge<'_> {
             }
         }
     }
-
-    /// Backticks of Perl, Ruby and PHP, `%x()`, `qx{}`, and pipes of awk.
-    fn commands_in_quotes(
-        &mut self,
-        shell: &mut Shell,
-        language: Language,
-        program: &Program<'_>,
-        call: &Call,
-    ) {
-        let mut commands: Vec<String> = Vec::new();
-        if matches!(language, Language::Perl | Language::Ruby | Language::Php | Language::Julia) {
-            for &(start, end, _) in &program.strings {
-                if program.code[start..].starts_with('`') {
-                    commands.push(program.code[start + 1..end.saturating_sub(1).max(start + 1)].to_owned());
-                }
-            }
-            for &(start, end, _) in &program.strings {
-                let text = program.code[start..end].trim_matches(['"', '\'']).trim();
-                let opens = program.masked[..start].trim_end_matches(['(', ' ', ',']).contains("open");
-                if opens && (text.starts_with('|') || text.ends_with('|')) && text.len() > 2 {
-                    commands.push(text.trim_matches('|').to_owned());
-                } else if opens && matches!(text, "-|" | "|-") {
-                    self.report(
-                        &Report::ask(
-                            "code-runs-unknown",
-                            Category::HiddenExecution,
-                            "The program text starts a command that is not known before it runs.",
-                        ),
-                        call.line(),
-                    );
-                } else if opens && text.starts_with('>') && text.len() > 2 {
-                    self.written(&Word::known(text.trim_start_matches(['>', ' '])), call);
-                }
-            }
-            for mark in ["%x", "qx", "readpipe"] {
-                for (at, _) in program.masked.match_indices(mark) {
-                    let rest = &program.code[at + mark.len()..];
-                    let Some(open) = rest.chars().next().filter(|c| "({[/|!<'\"".contains(*c)) else {
-                        continue;
-                    };
-                    let close = match open {
-                        '(' => ')',
-                        '{' => '}',
-                        '[' => ']',
-                        '<' => '>',
-                        other => other,
-                    };
-                    if let Some(end) = rest[open.len_utf8()..].find(close) {
-                        commands.push(rest[open.len_utf8()..open.len_utf8() + end].to_owned());
-                    }
-                }
-            }
-        }
-        if language == Language::Awk {
-            for &(start, end, _) in &program.strings {
-                let text = program.code[start..end].trim_matches('"').to_owned();
-                let before = program.masked[..start].trim_end();
-                let after = program.masked[end..].trim_start();
-                if (before.ends_with('|') || before.ends_with("|&")) && !before.ends_with("||")
-                    || (after.starts_with('|') && after.contains("getline") && !after.starts_with("||"))
-                {
-                    commands.push(text);
-                } else if before.ends_with('>') {
-                    self.written(&Word::known(text), call);
-                } else if text.starts_with("/inet") {
-                    self.report(
-                        &Report::ask(
-                            "code-connects",
-                            Category::ReverseShell,
-                            "The program text opens a raw connection to another machine.",
-                        ),
-                        call.line(),
-                    );
-                }
-            }
-            if program.masked.contains("| getline") || program.masked.contains("|getline") {
-                let computed = program
-                    .masked
-                    .match_indices("| getline")
-                    .any(|(at, _)| !program.masked[..at].trim_end().ends_with('"'));
-                if computed {
-                    self.report(
-                        &Report::ask(
-                            "code-runs-unknown",
-                            Category::HiddenExecution,
-                            "The program text starts a command that is not known before it runs.",
-                        ),
-                        call.line(),
-                    );
-                }
-            }
-        }
-        for command in commands {
-            if is_bare_shell(&command) {
-                self.report(
-                    &Report::ask(
-                        "code-runs-unknown",
-                        Category::HiddenExecution,
-                        "The program text starts a command that is not known before it runs.",
-                    ),
-                    call.line(),
-                );
-            } else if language.interpolates(&command) {
-                let word = Word::known(
-                    command.replace(['$', '@'], &HOLE.to_string()).replace("#{", &HOLE.to_string()),
-                );
-                self.script(shell, &word, &[], call);
-            } else {
-                shell.run_child(&command, Vec::new(), &call.input, self);
-            }
-        }
-    }
 }
 
 /// Whether a name stands in a text, and not as the end of a longer one.
@@ -510,7 +406,7 @@ fn mentions(text: &str, name: &str) -> bool {
 }
 
 /// A shell with nothing to run is a shell for whoever is at the other end.
-fn is_bare_shell(text: &str) -> bool {
+pub(crate) fn is_bare_shell(text: &str) -> bool {
     let name = text.trim().trim_end_matches(" -i").trim_end_matches(" -p");
     matches!(
         name.rsplit('/').next().unwrap_or(name),

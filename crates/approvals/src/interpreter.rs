@@ -31,7 +31,13 @@ const SHELLS: &[&str] = &[
     "lksh",
     "oksh",
     "brush",
+    "nu",
+    "xonsh",
 ];
+
+pub(crate) fn is_shell(program: &str) -> bool {
+    SHELLS.contains(&program)
+}
 
 impl Judge<'_> {
     pub(crate) fn interpreters(&mut self, shell: &mut Shell, program: &str, call: &Call) {
@@ -153,6 +159,8 @@ impl Judge<'_> {
                     text = Word::unknown(file.sources().first().cloned());
                 }
                 self.unknown_script(shell, &text, call);
+            } else {
+                self.veiled(shell, file.sources(), call);
             }
         } else if file.is_unknown()
             && file.text().chars().count() == 1
@@ -293,7 +301,7 @@ impl Judge<'_> {
                     if let (true, Input::Pipe { from, .. }) = (text.is_unknown(), &call.input) {
                         let origin =
                             Word::unknown(Some(cofferdam_shell_syntax::Source::Commands(from.clone())));
-                        text = if text.text().chars().count() == 1 { origin } else { text };
+                        text = if text.text().chars().count() == 1 { origin.into() } else { text };
                     }
                     self.code(shell, language, &text, call);
                 }
@@ -350,7 +358,7 @@ impl Judge<'_> {
         }
     }
 
-    fn code(&mut self, shell: &mut Shell, language: Language, code: &Word, call: &Call) {
+    pub(crate) fn code(&mut self, shell: &mut Shell, language: Language, code: &Word, call: &Call) {
         if code.is_unknown()
             && (code.text().chars().count() == 1
                 || code

@@ -1,12 +1,15 @@
 //! The judgement of a whole command line.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
+use std::hash::{Hash, Hasher};
 
 use cofferdam_shell_syntax::{
-    Doubt, RedirectKind, Shell, SimpleCommand, Surroundings, Watch, Word, misleading,
+    Doubt, Input, RedirectKind, Shell, SimpleCommand, Source, Surroundings, Watch, Word, misleading,
 };
 
 use crate::call::Call;
+use crate::rules::WRAPPER_INDEX;
 use crate::{Category, Context, Decision, Finding, Severity, Verdict};
 
 /// Wrappers within wrappers are opened this deep; beyond, it is asked about.
@@ -43,7 +46,8 @@ fn judge_with(command: &str, context: &Context, calls: Option<Vec<Call>>) -> (Ve
         user: context.user.clone(),
     };
     let mut shell = Shell::new(surroundings);
-    let mut judge = Judge { context, findings: Vec::new(), calls, depth: 0, unpacked: false };
+    let mut judge =
+        Judge { context, findings: Vec::new(), calls, depth: 0, unpacked: false, judged: HashSet::new() };
     shell.run_text(command, &mut judge);
     shell.run_uncalled(&mut judge);
     judge.text(command);
@@ -91,6 +95,8 @@ pub(crate) struct Judge<'a> {
     pub depth: usize,
     /// Whether an archive from the network has been unpacked by this text.
     pub unpacked: bool,
+    /// Calls that were looked at and would be judged the same again.
+    judged: HashSet<u64>,
 }
 
 impl Watch for Judge<'_> {
@@ -158,7 +164,11 @@ impl Judge<'_> {
         if let Some(calls) = &mut self.calls {
             calls.push(call.clone());
         }
+        if repeats_itself(&program, call) && !self.judged.insert(fingerprint(call)) {
+            return;
+        }
         self.service_script(call);
+        self.hidden_names(&program, call);
         self.rules(shell, &program, call);
         self.own_commands(&program, call);
         self.tools(&program, call);
@@ -166,8 +176,10 @@ impl Judge<'_> {
         if self.peel(shell, &program, call) {
             return;
         }
+        self.handed_on(shell, &program, call);
         self.interpreters(shell, &program, call);
         self.written_script(shell, call);
+        self.recipes(shell, &program, call);
         self.deletions(shell, &program, call);
         self.devices(&program, call);
         self.writes(shell, &program, call);
@@ -226,6 +238,16 @@ impl Judge<'_> {
     }
 
     fn text(&mut self, command: &str) {
+        if joins_by_separator(command) {
+            self.report(
+                &Report::ask(
+                    "joined-words",
+                    Category::HiddenExecution,
+                    "Words are joined by a variable that stands for a space, as only somebody does who hides them.",
+                ),
+                "",
+            );
+        }
         if misleading(command).is_some() {
             self.report(
                 &Report {
@@ -236,6 +258,27 @@ impl Judge<'_> {
                     sentence: "The text contains characters that make a person see something else than what runs.",
                 },
                 "",
+            );
+        }
+    }
+
+    /// Files that are given a name which a person overlooks in a listing.
+    fn hidden_names(&mut self, program: &str, call: &Call) {
+        if !matches!(program, "mv" | "cp" | "mkdir" | "touch" | "ln" | "install") {
+            return;
+        }
+        let overlooked = |part: &str| {
+            let dots = part.len() > 2 && part.trim().chars().all(|c| c == '.') && part.trim() != "..";
+            dots || part.ends_with(' ') || part.chars().any(|c| c.is_control() && c != '\n')
+        };
+        if call.operands().any(|word| word.text().split('/').any(overlooked)) {
+            self.report(
+                &Report::ask(
+                    "hidden-name",
+                    Category::DefenceEvasion,
+                    "It gives a file a name that a person overlooks in a listing.",
+                ),
+                call.line(),
             );
         }
     }
@@ -300,9 +343,49 @@ impl Judge<'_> {
     }
 }
 
+/// Whether a call is judged by its words alone, so that the same call need not be judged again: it runs no file, opens no
+/// wrapper, reads nothing from another command and leaves nothing behind that a later call could run.
+fn repeats_itself(program: &str, call: &Call) -> bool {
+    const STATEFUL: &[&str] = &[
+        ".", "aria2c", "bun", "bsdtar", "cmake", "curl", "docker", "eval", "fd", "find", "gh", "git", "make",
+        "npm", "parallel", "pnpm", "podman", "pytest", "rsync", "scp", "sftp", "source", "tar", "trap",
+        "unzip", "wget", "xargs", "yarn",
+    ];
+    call.input == Input::Inherited
+        && !call.argv[0].text().contains('/')
+        && STATEFUL.binary_search(&program).is_err()
+        && crate::language::Language::of(program).is_none()
+        && !crate::interpreter::is_shell(program)
+        && WRAPPER_INDEX.find(program).next().is_none()
+        && call.argv.iter().flat_map(Word::sources).all(|source| matches!(source, Source::Variable(_)))
+}
+
+fn fingerprint(call: &Call) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    for word in &call.argv {
+        (word.text(), word.is_glob()).hash(&mut hasher);
+        for source in word.sources() {
+            if let Source::Variable(name) = source {
+                name.hash(&mut hasher);
+            }
+        }
+    }
+    (&call.directory, call.elsewhere).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// `cat$IFS/etc/passwd`: the separator within what looks like one word. `OLD=$IFS` and `"$IFS"` are not that.
+fn joins_by_separator(command: &str) -> bool {
+    ["$IFS", "${IFS"].iter().any(|name| {
+        command.match_indices(name).any(|(at, _)| {
+            command[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || "-/._}'".contains(c))
+        })
+    })
+}
+
 /// Variables that hold the name of a program by convention.
 fn conventional(word: &Word) -> Option<&'static str> {
-    let [cofferdam_shell_syntax::Source::Variable(name)] = word.sources() else { return None };
+    let [Source::Variable(name)] = word.sources() else { return None };
     if word.text().chars().count() != 1 {
         return None;
     }

@@ -115,6 +115,11 @@ impl Language {
         }
     }
 
+    /// Languages of which the tables hold only a few calls.
+    pub fn little_known(self) -> bool {
+        matches!(self, Self::R | Self::Julia | Self::Tcl | Self::Emacs | Self::Groovy | Self::Erlang)
+    }
+
     pub fn comment(self) -> Option<&'static str> {
         match self {
             Self::Python | Self::Perl | Self::Ruby | Self::Awk | Self::R | Self::Julia | Self::Tcl => {

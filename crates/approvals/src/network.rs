@@ -99,6 +99,18 @@ impl Judge<'_> {
             })
             .collect();
         let local = call.texts().any(is_local);
+        let unchecked = (program == "curl" && call.has(&['k'], &["insecure"]))
+            || (program == "wget" && call.has(&[], &["no-check-certificate"]));
+        if unchecked && !local {
+            self.report(
+                &Report::ask(
+                    "unchecked-download",
+                    Credentials,
+                    "It does not check whom it talks to, so that anybody on the way can answer.",
+                ),
+                call.line(),
+            );
+        }
         if call.texts().any(|text| {
             text.contains("169.254.169.254")
                 || text.contains("metadata.google.internal")
@@ -265,6 +277,10 @@ impl Judge<'_> {
             let last = shell.commands().len();
             let content = Word::unknown(Some(Source::Commands(last.saturating_sub(1)..last)));
             if let Some(path) = target.as_known() {
+                for source in sources {
+                    let name = source.text().rsplit(['/', ':']).next().unwrap_or_default();
+                    shell.write_file(&format!("{path}/{name}"), FileContent::Text(content.clone()));
+                }
                 shell.write_file(path, FileContent::Text(content));
             }
         }
@@ -321,7 +337,8 @@ fn is_local(text: &str) -> bool {
     ["localhost", "127.0.0.1", "[::1]", "0.0.0.0", "host.docker.internal", "192.168.", "10.0.", "172.17."]
         .iter()
         .any(|local| host.starts_with(local))
-        || host.split(['/', ':']).next().is_some_and(|host| {
-            host.ends_with(".local") || host.ends_with(".localhost") || host.ends_with(".test")
-        })
+        || host
+            .split(['/', ':'])
+            .next()
+            .is_some_and(|host| host.ends_with(".local") || host.ends_with(".localhost"))
 }

@@ -19,6 +19,8 @@ impl Judge<'_> {
                 self.fd(shell, call);
                 return false;
             }
+            // Asking where a program is does not start it.
+            "command" if call.has(&['v', 'V'], &[]) && call.argv[1].text().starts_with('-') => return true,
             "xargs" | "gxargs" => return self.xargs(shell, call),
             "parallel" => return self.parallel(shell, call),
             "cmd" => {
@@ -172,6 +174,14 @@ impl Judge<'_> {
                 );
             }
             self.script(shell, &joined, &[], &outer);
+            // Some join the words, some start them as they are.
+            if rest.len() > 1 && !wrapper.elsewhere {
+                self.inspect(shell, &outer.with_argv(rest.to_vec()));
+            }
+        } else if let [text] = rest
+            && text.text().trim().contains(' ')
+        {
+            self.script(shell, text, &[], &outer);
         } else {
             self.inspect(shell, &outer.with_argv(rest.to_vec()));
         }
@@ -225,213 +235,6 @@ impl Judge<'_> {
         shell.run_command_string(text.text(), positional, &call.input, self);
     }
 
-    fn find(&mut self, shell: &mut Shell, call: &Call) {
-        let arguments = call.arguments();
-        let expression = arguments
-            .iter()
-            .position(|word| {
-                word.text().starts_with(['-', '(', '!']) && !matches!(word.text(), "-L" | "-H" | "-P")
-            })
-            .unwrap_or(arguments.len());
-        let roots: Vec<Word> =
-            arguments[..expression].iter().filter(|word| !word.text().starts_with('-')).cloned().collect();
-        let roots = if roots.is_empty() { vec![Word::known(".")] } else { roots };
-        let found = found_by(&roots, &arguments[expression..]);
-        let mut at = expression;
-        while at < arguments.len() {
-            match arguments[at].text() {
-                "-delete" => {
-                    for word in &found {
-                        let argv = vec![Word::known("rm"), Word::known("-r"), word.clone()];
-                        self.inspect(shell, &call.with_argv(argv));
-                    }
-                }
-                "-exec" | "-execdir" | "-ok" | "-okdir" => {
-                    let end = arguments[at + 1..]
-                        .iter()
-                        .position(|word| matches!(word.text(), ";" | "+"))
-                        .map_or(arguments.len(), |end| at + 1 + end);
-                    for word in &found {
-                        let argv = arguments[at + 1..end].iter().map(|part| placed(part, word)).collect();
-                        self.inspect(shell, &call.with_argv(argv));
-                    }
-                    at = end;
-                }
-                "-fprint" | "-fprint0" | "-fprintf" | "-fls" => {
-                    if let Some(target) = arguments.get(at + 1) {
-                        self.written(target, call);
-                    }
-                }
-                _ => {}
-            }
-            at += 1;
-        }
-    }
-
-    fn fd(&mut self, shell: &mut Shell, call: &Call) {
-        let arguments = call.arguments();
-        let Some(at) =
-            arguments.iter().position(|word| matches!(word.text(), "-x" | "-X" | "--exec" | "--exec-batch"))
-        else {
-            return;
-        };
-        let before = &arguments[..at];
-        let value = |names: &[&str]| {
-            before.iter().position(|word| names.contains(&word.text())).and_then(|at| before.get(at + 1))
-        };
-        let valued =
-            ["-e", "--extension", "-t", "--type", "-d", "--max-depth", "-E", "--exclude", "-S", "--size"];
-        let mut skip = false;
-        let pattern = before.iter().find(|word| {
-            let taken = std::mem::replace(&mut skip, valued.contains(&word.text()));
-            !taken && !word.text().starts_with('-') && word.text() != "."
-        });
-        let found = match (pattern, value(&["-e", "--extension"])) {
-            (Some(pattern), _) => {
-                Word::known(format!("./any/{}", pattern.text().trim_start_matches('^').trim_end_matches('$')))
-            }
-            (None, Some(extension)) => Word::known(format!("./any/*.{}", extension.text())),
-            (None, None) => Word::known("."),
-        };
-        let mut argv: Vec<Word> = arguments[at + 1..]
-            .iter()
-            .take_while(|word| word.text() != ";")
-            .map(|part| placed(part, &found))
-            .collect();
-        if !arguments[at + 1..].iter().any(|word| word.text().contains('{')) {
-            argv.push(found);
-        }
-        self.inspect(shell, &call.with_argv(argv));
-    }
-
-    fn xargs(&mut self, shell: &mut Shell, call: &Call) -> bool {
-        let mut rest = call.arguments();
-        let mut replace: Option<String> = None;
-        while let [first, more @ ..] = rest {
-            let text = first.text();
-            match text {
-                "-I" | "--replace" | "-i" => {
-                    replace = Some(more.first().map_or("{}", Word::text).to_owned());
-                    rest = more.get(1..).unwrap_or_default();
-                }
-                "-n" | "-P" | "-L" | "-s" | "-d" | "-E" | "-a" | "--max-args" | "--max-procs"
-                | "--delimiter" | "--arg-file" | "--max-lines" => {
-                    rest = more.get(1..).unwrap_or_default();
-                }
-                _ if text.starts_with("-I") => {
-                    replace = Some(text[2..].to_owned());
-                    rest = more;
-                }
-                _ if text.starts_with('-') => rest = more,
-                _ => break,
-            }
-        }
-        if rest.is_empty() {
-            return true;
-        }
-        for word in self.fed(shell, &call.input) {
-            let mut argv: Vec<Word> = match &replace {
-                Some(mark) => rest.iter().map(|part| part_replaced(part, mark, &word)).collect(),
-                None => rest.to_vec(),
-            };
-            if replace.is_none() {
-                argv.push(word);
-            }
-            let mut inner = call.with_argv(argv);
-            inner.input = Input::Inherited;
-            self.inspect(shell, &inner);
-        }
-        true
-    }
-
-    /// The words that arrive on standard input, as far as they are known.
-    fn fed(&self, shell: &Shell, input: &Input) -> Vec<Word> {
-        if let Some(text) = input.text()
-            && let Some(known) = text.as_known()
-        {
-            return known
-                .split(|c: char| c.is_whitespace() || c == '\0')
-                .filter(|part| !part.is_empty())
-                .take(16)
-                .map(|part| text.with_text(part))
-                .collect();
-        }
-        let Input::Pipe { from, .. } = input else { return vec![Word::unknown(None)] };
-        let upstream: Vec<_> =
-            shell.commands()[from.clone()].iter().filter(|command| !command.argv.is_empty()).collect();
-        let secret = upstream
-            .iter()
-            .flat_map(|command| &command.argv[1..])
-            .find(|word| crate::place::is_secret(word.text()));
-        if let Some(secret) = secret {
-            return vec![secret.clone()];
-        }
-        let finder = upstream.iter().find_map(|command| {
-            let name = command.argv[0].text().rsplit('/').next().unwrap_or_default();
-            let arguments = &command.argv[1..];
-            match name {
-                "find" => {
-                    let expression = arguments
-                        .iter()
-                        .position(|word| word.text().starts_with(['-', '(', '!']))
-                        .unwrap_or(arguments.len());
-                    let roots = if expression == 0 {
-                        vec![Word::known(".")]
-                    } else {
-                        arguments[..expression].to_vec()
-                    };
-                    Some(found_by(&roots, &arguments[expression..]))
-                }
-                "ls" => {
-                    let named: Vec<Word> =
-                        arguments.iter().filter(|word| !word.text().starts_with('-')).cloned().collect();
-                    (!named.is_empty()).then_some(named)
-                }
-                "fd" | "fdfind" => arguments
-                    .iter()
-                    .find(|word| !word.text().starts_with('-'))
-                    .map(|word| vec![Word::known(format!("./any/{}", word.text()))]),
-                _ => None,
-            }
-        });
-        finder.unwrap_or_else(|| vec![Word::unknown(Some(Source::Commands(from.clone())))])
-    }
-
-    fn parallel(&mut self, shell: &mut Shell, call: &Call) -> bool {
-        let arguments = call.arguments();
-        let split =
-            arguments.iter().position(|word| word.text().starts_with(":::")).unwrap_or(arguments.len());
-        let mut command: Vec<Word> = Vec::new();
-        let mut skip = false;
-        for word in &arguments[..split] {
-            if skip {
-                skip = false;
-            } else if command.is_empty() && word.text().starts_with('-') {
-                skip = matches!(word.text(), "-j" | "-P" | "-n" | "-N" | "-a" | "--jobs" | "-S" | "-I");
-            } else {
-                command.push(word.clone());
-            }
-        }
-        let values: Vec<Word> = match arguments.get(split + 1..) {
-            Some(values) if !values.is_empty() => values.to_vec(),
-            _ => self.fed(shell, &call.input),
-        };
-        for value in values.iter().take(16) {
-            let mut text = Word::default();
-            for word in &command {
-                text.push(word);
-                text.push_str(" ");
-            }
-            if text.text().contains("{}") {
-                text = text.with_text(text.text().replace("{}", value.text()));
-            } else {
-                text.push(value);
-            }
-            self.script(shell, &text, &[], call);
-        }
-        true
-    }
-
     fn assignment_word(&mut self, shell: &mut Shell, word: &Word, call: &Call) {
         if let Some((name, value)) = word.text().split_once('=') {
             self.variable(shell, name, &word.with_text(value), &call.line());
@@ -460,56 +263,4 @@ fn is_assignment(text: &str) -> bool {
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
             && !name.starts_with(|c: char| c.is_ascii_digit())
     })
-}
-
-fn placed(part: &Word, found: &Word) -> Word {
-    part_replaced(part, "{}", found)
-}
-
-fn part_replaced(part: &Word, mark: &str, found: &Word) -> Word {
-    if part.text().contains(mark) {
-        found.with_text(part.text().replace(mark, found.text()))
-    } else {
-        part.clone()
-    }
-}
-
-/// What a `find` finds, as paths to judge: the roots themselves when nothing narrows it down, otherwise names
-/// somewhere below them.
-fn found_by(roots: &[Word], expression: &[Word]) -> Vec<Word> {
-    let mut pattern: Option<String> = None;
-    let mut narrowed = false;
-    for (at, word) in expression.iter().enumerate() {
-        let value = expression.get(at + 1).map_or("", Word::text);
-        match word.text() {
-            "-name" | "-iname" | "-path" | "-wholename" | "-ipath" | "-regex" | "-iregex"
-                if !value.chars().all(|c| "*.?/".contains(c)) =>
-            {
-                let negated = at > 0 && matches!(expression[at - 1].text(), "!" | "-not");
-                if negated {
-                    narrowed = false;
-                } else if pattern.is_none() {
-                    pattern =
-                        Some(value.trim_start_matches(['*', '.', '/']).trim_end_matches("/*").to_owned());
-                    if value.starts_with("*.") || value.starts_with('.') {
-                        pattern = Some(value.to_owned());
-                    }
-                }
-            }
-            "-empty" | "-mtime" | "-atime" | "-ctime" | "-mmin" | "-amin" | "-newer" | "-size" | "-xtype" => {
-                narrowed = true;
-            }
-            _ => {}
-        }
-    }
-    roots
-        .iter()
-        .map(|root| match (&pattern, narrowed) {
-            (Some(pattern), _) => {
-                root.with_text(format!("{}/any/{pattern}", root.text().trim_end_matches('/')))
-            }
-            (None, true) => root.with_text(format!("{}/any/old.tmp", root.text().trim_end_matches('/'))),
-            (None, false) => root.clone(),
-        })
-        .collect()
 }

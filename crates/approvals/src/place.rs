@@ -134,6 +134,7 @@ const REGENERABLE: &[&str] = &[
     "scratch",
     "sandbox",
     "bower",
+    "bundle",
     "jspm",
     "sass",
     "svelte",
@@ -185,6 +186,10 @@ impl Path {
 
     pub fn of_text(text: &str, directory: Option<&str>, context: &Context) -> Self {
         let text = text.strip_prefix("file://").unwrap_or(text);
+        // A tilde that came out of a variable or stands in program text is meant as the home all the same.
+        if let Some(rest) = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/')) {
+            return Self::of_text(&format!("{}{rest}", context.home), directory, context);
+        }
         if text.starts_with(HOLE) {
             return Self { text: text.to_owned(), place: Place::Unknown };
         }

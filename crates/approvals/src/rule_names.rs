@@ -21,11 +21,11 @@ const IN_CODE: &[&str] = &[
     "permissions-system-file", "permissions-unknown", "persistence-file", "print-secret", "raw-connection",
     "read-disk", "read-secret", "remote-code", "remote-command", "reverse-shell", "search-secrets",
     "secret-readable", "sed-runs", "send-data", "service-script", "set-user-id", "shell-socket",
-    "shell-startup", "shred", "sysrq", "tool-changes", "tool-deletes", "tool-escalates", "tool-persists",
+    "shell-startup", "shred", "sysrq", "tool-call", "tool-changes", "tool-deletes", "tool-escalates", "tool-persists",
     "tool-reveals", "tool-runs", "tool-sends", "tool-stops", "debugger-runs", "disk-operand", "fill-disk",
     "mounts-secrets", "unseen-statements", "serve-files", "wrapper-runs", "unknown-code", "unknown-command",
     "world-writable", "whole-script", "write-disk", "write-repository", "write-system-file", "write-unknown",
-    "written-scripts",
+    "written-scripts", "unchecked-download", "joined-words", "hidden-name", "foreign-package",
 ];
 
 #[cfg(test)]

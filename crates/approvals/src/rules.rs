@@ -13,6 +13,8 @@ pub struct Rule {
     pub decision: Decision,
     /// One sentence that a person understands.
     pub sentence: &'static str,
+    /// Whether a second opinion may say yes in a person's place.
+    pub reviewable: bool,
     /// The first words that are not options, in this order.
     pub(crate) sub: &'static [&'static str],
     /// One of these is among the words.
@@ -100,6 +102,8 @@ pub(crate) enum ToolEffect {
 pub(crate) struct Tool {
     pub effects: &'static [(ToolEffect, &'static [&'static str])],
     pub unless: &'static [&'static str],
+    /// Words of which one is said by whoever only looks; whatever says none of them changes something.
+    pub looks: &'static [&'static str],
 }
 
 /// Words that mean the same to every program that takes subcommands.
@@ -134,7 +138,15 @@ include!(concat!(env!("OUT_DIR"), "/tables.rs"));
 
 /// Whether a pattern with `*` for anything fits the whole text.
 pub(crate) fn fits(pattern: &str, text: &str) -> bool {
-    let Some((head, rest)) = pattern.split_once('*') else { return pattern == text };
+    if pattern == text {
+        return true;
+    }
+    // Most patterns have no star, and most others begin with something else.
+    let (pattern_start, text_start) = (pattern.as_bytes().first(), text.as_bytes().first());
+    if pattern_start != Some(&b'*') && pattern_start != text_start {
+        return false;
+    }
+    let Some((head, rest)) = pattern.split_once('*') else { return false };
     let Some(mut text) = text.strip_prefix(head) else { return false };
     let mut rest = rest;
     while let Some((part, more)) = rest.split_once('*') {

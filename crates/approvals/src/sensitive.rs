@@ -241,6 +241,10 @@ pub(crate) fn is_startup(path: &str, context: &Context) -> bool {
         || path.ends_with("/.git/config")
         || path.contains("/.husky/")
         || path.contains("/.github/workflows/")
+        || path.contains("/.vim/autoload/")
+        || path.contains("/.vim/plugin/")
+        || path.ends_with("/direnvrc")
+        || path.ends_with("/.m2/settings.xml")
         || path.ends_with("/sitecustomize.py")
         || path.ends_with("/usercustomize.py")
         || path.contains("/Startup/")
@@ -270,8 +274,24 @@ pub(crate) fn is_secret(path: &str) -> bool {
     }
     if matches!(
         name,
-        ".ssh" | ".gnupg" | ".aws" | ".password-store" | ".kube" | "chat.db" | "TCC.db" | "Keychains"
-    ) {
+        ".ssh"
+            | ".gnupg"
+            | ".aws"
+            | ".password-store"
+            | ".kube"
+            | "chat.db"
+            | "TCC.db"
+            | "Keychains"
+            | ".mozilla"
+            | ".thunderbird"
+            | "keyrings"
+            | "kcore"
+            | "kmem"
+    ) || path.starts_with("/dev/input/")
+        || path.ends_with("/.config/google-chrome")
+        || path.ends_with("/.config/chromium")
+        || path == "/dev/mem"
+    {
         return true;
     }
     if path.contains("/.ssh/") {

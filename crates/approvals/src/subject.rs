@@ -93,6 +93,8 @@ enum Spelling {
     Text(String),
     /// A whole script in a language, to the last byte. No command line is ever the same.
     Script { language: &'static str, text: String },
+    /// A call of a tool with these arguments.
+    ToolCall { tool: String, arguments: String },
 }
 
 /// What would run.
@@ -119,6 +121,18 @@ impl Subject {
         Self {
             command: text.to_owned(),
             spelling: Spelling::Script { language, text: text.to_owned() },
+            directory: context.place.directory.clone(),
+            kind: context.kind,
+            scripts: Vec::new(),
+            known: false,
+        }
+    }
+
+    /// A call of a tool. A yes to one is for once, for the same reason.
+    pub(crate) fn tool_call(tool: &str, arguments: &str, context: &SessionContext) -> Self {
+        Self {
+            command: format!("{tool} {arguments}"),
+            spelling: Spelling::ToolCall { tool: tool.to_owned(), arguments: arguments.to_owned() },
             directory: context.place.directory.clone(),
             kind: context.kind,
             scripts: Vec::new(),
@@ -199,6 +213,11 @@ impl Subject {
                 field(b"script");
                 field(language.as_bytes());
                 field(text.as_bytes());
+            }
+            Spelling::ToolCall { tool, arguments } => {
+                field(b"tool call");
+                field(tool.as_bytes());
+                field(arguments.as_bytes());
             }
         }
         field(self.directory.as_bytes());
@@ -300,7 +319,8 @@ fn digest_of(path: &Path) -> Option<String> {
     if data.len() > LARGEST_SCRIPT {
         hash.update(data.len().to_le_bytes());
     }
-    let mut buffer = vec![0; 64 << 10];
+    // Most programs and scripts are read with a few calls; room for more would take longer to get than it saves.
+    let mut buffer = vec![0; 16 << 10];
     let mut rest = file.take(LARGEST_SCRIPT);
     loop {
         match rest.read(&mut buffer).ok()? {

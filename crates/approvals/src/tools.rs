@@ -28,6 +28,236 @@ const HARMLESS: &[&str] = &[
     "can-i",
 ];
 
+/// Options whose value is code to be loaded.
+const LOADS: &[&str] = &[
+    "require",
+    "import",
+    "loader",
+    "experimental-loader",
+    "plugin",
+    "plugins",
+    "load-plugins",
+    "preload",
+    "setup",
+    "globalSetup",
+    "globalTeardown",
+    "setupFiles",
+    "setupFilesAfterEnv",
+    "testEnvironment",
+    "runner",
+    "resolver",
+    "transform",
+    "init-script",
+    "initscript",
+    "extension",
+    "load-extension",
+    "load",
+    "rulesdir",
+    "hooks-path",
+    "shell",
+    "script-shell",
+    "node-options",
+    "python",
+    "with",
+    "exec",
+    "pre-script",
+    "post-script",
+    "hook",
+    "wrapper",
+    "compiler",
+];
+
+/// Programs whose configuration is code, or names programs to run.
+const CONFIGURED: &[&str] = &[
+    "vim",
+    "nvim",
+    "vi",
+    "gvim",
+    "emacs",
+    "nano",
+    "nginx",
+    "apachectl",
+    "httpd",
+    "webpack",
+    "vite",
+    "rollup",
+    "jest",
+    "vitest",
+    "mocha",
+    "eslint",
+    "prettier",
+    "mypy",
+    "pytest",
+    "pylint",
+    "flake8",
+    "tox",
+    "nox",
+    "pre-commit",
+    "cargo",
+    "gradle",
+    "gradlew",
+    "mvn",
+    "ant",
+    "make",
+    "ninja",
+    "cmake",
+    "meson",
+    "bazel",
+    "ansible",
+    "ansible-playbook",
+    "logrotate",
+    "tmux",
+    "screen",
+    "mutt",
+    "gdb",
+    "lldb",
+    "ssh",
+    "scp",
+    "sftp",
+    "git",
+    "npm",
+    "yarn",
+    "pnpm",
+    "npx",
+    "babel",
+    "tsc",
+    "karma",
+    "gulp",
+    "grunt",
+    "rake",
+    "bundle",
+    "fab",
+    "invoke",
+    "just",
+    "task",
+    "supervisord",
+    "haproxy",
+    "sshd",
+    "crond",
+    "vagrant",
+    "packer",
+    "terraform",
+    "tofu",
+    "ltrace",
+    "lynx",
+    "mpv",
+    "fluentd",
+    "envoy",
+    "postfix",
+    "dovecot",
+    "redis-server",
+    "mongod",
+    "mysqld",
+    "postgres",
+    "php",
+    "ruby",
+    "julia",
+    "R",
+    "octave",
+    "playwright",
+    "cypress",
+    "nodemon",
+    "pm2",
+    "forever",
+];
+const CONFIGURES: &[&str] = &[
+    "c",
+    "f",
+    "u",
+    "F",
+    "l",
+    "x",
+    "S",
+    "config",
+    "config-file",
+    "configuration",
+    "rcfile",
+    "conf",
+    "conf-file",
+    "file",
+    "config-dir",
+    "rc",
+    "exec-path",
+    "resolve-plugins-relative-to",
+    "plugin-dir",
+    "userconfig",
+    "globalconfig",
+    "use-yarnrc",
+    "settings",
+    "makefile",
+    "build-file",
+    "editor",
+    "init-file",
+    "rootdir",
+    "env-file",
+    "C",
+    "directory",
+    "D",
+];
+
+/// Options that switch off the check of who is on the other side, or of what was signed.
+const UNCHECKED: &[&str] = &[
+    "--insecure-skip-tls-verify",
+    "--no-verify-ssl",
+    "--skip-tls-verify",
+    "--disable-content-trust",
+    "--allow-untrusted",
+    "--nogpgcheck",
+    "--no-gpg-checks",
+    "--allow-unauthenticated",
+    "--nosignature",
+    "--no-verify-hashes",
+    "--tls-verify=false",
+    "--no-gpg-check",
+    "--skip-verify",
+    "--no-check-certificate",
+    "--insecure-registry",
+];
+const INSTALLS: &[&str] = &[
+    "install",
+    "add",
+    "i",
+    "get",
+    "require",
+    "localinstall",
+    "add-repo",
+    "remote-add",
+    "addrepo",
+    "ar",
+    "repo-add",
+    "develop",
+    "fetch-plugin",
+];
+/// Where packages are kept.
+const REGISTRIES: &[&str] = &[
+    "pypi.org",
+    "pythonhosted.org",
+    "registry.npmjs.org",
+    "registry.yarnpkg.com",
+    "rubygems.org",
+    "crates.io",
+    "proxy.golang.org",
+    "packagist.org",
+    "download.pytorch.org",
+    "dl.google.com",
+    "flathub.org",
+    "repo.maven.apache.org",
+    "conda.anaconda.org",
+    "hex.pm",
+    "charts.bitnami.com",
+    "npm.pkg.github.com",
+    "jsr.io",
+    "deno.land",
+    "localhost",
+    "127.0.0.1",
+];
+
+/// Subcommands that only look.
+const LOOKS: &[&str] = &[
+    "get", "list", "ls", "show", "describe", "status", "info", "view", "logs", "log", "search", "explain",
+    "history", "inspect", "top", "events", "diff", "help", "version", "find", "query", "tail",
+];
+
 impl ToolEffect {
     const fn report(self) -> Report {
         match self {
@@ -67,9 +297,11 @@ impl Judge<'_> {
     pub(crate) fn tools(&mut self, program: &str, call: &Call) {
         let words: Vec<&str> = call.texts().collect();
         let operands = operands(&words);
-        if words.contains(&"--help") {
+        if words.contains(&"--help") || words.contains(&"-help") {
             return;
         }
+        self.loaded(call);
+        self.installed(program, &words, &operands, call);
         for at in TOOL_INDEX.find(program) {
             if let Some(effect) = effect_of(&TOOLS[at], &words, &operands) {
                 self.report(&effect.report(), call.line());
@@ -83,12 +315,64 @@ impl Judge<'_> {
         if own.contains('/') && !own.starts_with('/') {
             return;
         }
+        if words.iter().any(|word| UNCHECKED.contains(&word.split('=').next().unwrap_or_default())) {
+            self.report(&ToolEffect::Changes.report(), call.line());
+        }
         if let Some(effect) = verb_of(&operands) {
             self.report(&effect.report(), call.line());
         }
         let flags = ["--delete", "--purge", "--destroy", "--wipe", "--erase", "--drop", "--delete-all"];
         if words.iter().any(|word| flags.contains(word)) {
             self.report(&ToolEffect::Deletes.report(), call.line());
+        }
+    }
+}
+
+impl Judge<'_> {
+    /// Code that an option makes a program load from where anybody could have put it.
+    fn loaded(&mut self, call: &Call) {
+        let mut words = call.arguments().iter().peekable();
+        while let Some(word) = words.next() {
+            let Some(option) = word.text().strip_prefix('-') else { continue };
+            let (name, value) = match option.split_once('=') {
+                Some((name, value)) => (name, value),
+                None => (option, words.peek().map_or("", |word| word.text())),
+            };
+            let fetched = value.starts_with("http://") || value.starts_with("https://");
+            let strange = fetched
+                || value.starts_with("/dev/shm/")
+                || value.starts_with("/tmp/")
+                || value.starts_with("/var/tmp/");
+            let name = name.trim_start_matches('-');
+            let configured = call.program().is_some_and(|program| CONFIGURED.contains(&program));
+            if strange && (LOADS.contains(&name) || configured && CONFIGURES.contains(&name)) {
+                self.report(&ToolEffect::Runs.report(), call.line());
+            }
+        }
+    }
+}
+
+impl Judge<'_> {
+    /// Something installed from a place that is not where such things are kept.
+    fn installed(&mut self, program: &str, words: &[&str], operands: &[&str], call: &Call) {
+        if program == "git" || !operands.iter().take(3).any(|word| INSTALLS.contains(word)) {
+            return;
+        }
+        let strange = words.iter().any(|word| {
+            let address = word.contains("git+") || word.starts_with("github:") || word.contains("://");
+            let known = REGISTRIES.iter().any(|registry| word.contains(registry))
+                || program == "helm" && word.starts_with("https://");
+            address && !known
+        });
+        if strange {
+            self.report(
+                &Report::ask(
+                    "foreign-package",
+                    Category::SupplyChain,
+                    "It installs something from a place that is not where such packages are kept.",
+                ),
+                call.line(),
+            );
         }
     }
 }
@@ -114,6 +398,17 @@ fn effect_of(tool: &Tool, words: &[&str], operands: &[&str]) -> Option<ToolEffec
         .iter()
         .find(|(_, phrases)| phrases.iter().any(|phrase| says(phrase, words, operands)))
         .map(|(effect, _)| *effect)
+        .or_else(|| {
+            (!words.iter().any(|word| HARMLESS.contains(word)) && changes_unseen(tool, operands))
+                .then_some(ToolEffect::Changes)
+        })
+}
+
+/// Whether a program of which the harmless words are known is told none of them.
+fn changes_unseen(tool: &Tool, operands: &[&str]) -> bool {
+    !tool.looks.is_empty()
+        && !operands.is_empty()
+        && !operands.iter().take(DEEPEST_VERB + 1).any(|word| tool.looks.iter().any(|look| fits(look, word)))
 }
 
 /// Whether a phrase is said: its plain words in the order of the operands from the first on, its options
@@ -145,8 +440,16 @@ fn verb_of(operands: &[&str]) -> Option<ToolEffect> {
             || word.split(['-', '_', ':']).next() == Some(verb)
             || word.rsplit([':', '-', '_']).next() == Some(verb)
     };
+    // Whoever only looks names what is looked at: `get deploy delete-worker` deletes nothing, `logs delete` does.
+    let looked = words.iter().position(|word| LOOKS.contains(word)).unwrap_or(words.len());
+    let counts =
+        |at: usize, word: &str, verb: &str| said(word, verb) && (at < looked || looked > 0 && word == verb);
     VERBS.iter().find_map(|verb| {
-        let spoken = verb.words.iter().any(|wanted| words.iter().take(3).any(|word| said(word, wanted)));
+        let spoken = verb.words.iter().any(|wanted| {
+            words.iter().take(3).enumerate().any(|(at, word)| {
+                if verb.with.is_empty() { counts(at, word, wanted) } else { said(word, wanted) }
+            })
+        });
         let about = verb.with.is_empty()
             || verb.with.iter().any(|wanted| {
                 words.iter().any(|word| word.split(['-', '_', ':']).any(|part| part == *wanted))

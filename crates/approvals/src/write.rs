@@ -168,42 +168,59 @@ impl Judge<'_> {
             self.output_options(call);
         }
         match program {
-            "tee" | "truncate" | "touch" | "mkfifo" | "ed" | "ex" | "sponge" | "unexpand" | "mktemp" | "fallocate" | "vi" | "vim" | "nano" | "emacs" | "code" | "visudo" | "sudoedit" | "vipw" | "crudini" | "dos2unix" | "ini-file" => {
+            "tee" | "truncate" | "touch" | "mkfifo" | "ed" | "ex" | "sponge" | "unexpand" | "mktemp"
+            | "fallocate" | "vi" | "vim" | "nano" | "emacs" | "code" | "visudo" | "sudoedit" | "vipw"
+            | "crudini" | "dos2unix" | "ini-file" => {
                 for word in call.operands() {
                     if program != "touch" || !matches!(call.path(word, self.context).place, Place::HomeTop) {
                         self.written(word, call);
                     }
                 }
             }
-            "sed" | "gsed" | "perl" | "ruby" | "gawk" | "awk" | "yq" | "patch" | "sd" | "prettier" | "json" if self.in_place(program, call) => {
-                let script = usize::from(program != "patch" && call.value(&["-e", "--expression", "-f"]).is_none());
+            "sed" | "gsed" | "perl" | "ruby" | "gawk" | "awk" | "yq" | "patch" | "sd" | "prettier"
+            | "json"
+                if self.in_place(program, call) =>
+            {
+                let script =
+                    usize::from(program != "patch" && call.value(&["-e", "--expression", "-f"]).is_none());
                 for word in call.operands().skip(script) {
                     self.written(word, call);
                 }
             }
-            "cp" | "mv" | "ln" | "install" | "link" | "gcp" | "gln" | "ginstall" | "ditto" | "rsync" | "scp" | "symlink" => self.copied(program, call),
+            "cp" | "mv" | "ln" | "install" | "link" | "gcp" | "gln" | "ginstall" | "ditto" | "rsync"
+            | "scp" | "symlink" => self.copied(program, call),
             "dd" | "dcfldd" | "dc3dd" | "ddrescue" | "pv" => self.block_copy(call),
             "curl" | "wget" | "aria2c" | "axel" | "http" | "fetch" => self.downloaded(shell, program, call),
             "tar" | "unzip" | "bsdtar" | "7z" | "cpio" => {
                 for option in ["-C", "-d", "--directory", "-D"] {
                     if let Some(target) = call.value(&[option]) {
                         let path = call.path(target, self.context);
-                        if matches!(path.place, Place::Root | Place::SystemTop | Place::System | Place::Home) || place::is_startup(&format!("{}/x", path.text), self.context) {
+                        if matches!(path.place, Place::Root | Place::SystemTop | Place::System | Place::Home)
+                            || place::is_startup(&format!("{}/x", path.text), self.context)
+                        {
                             self.report(&SYSTEM, call.line());
                         }
                     }
                 }
-                for text in call.texts().filter(|text| program.starts_with("7z") && text.len() > 2).filter_map(|text| text.strip_prefix("-o")) {
+                for text in call
+                    .texts()
+                    .filter(|text| program.starts_with("7z") && text.len() > 2)
+                    .filter_map(|text| text.strip_prefix("-o"))
+                {
                     self.written(&Word::known(format!("{text}/x")), call);
                 }
                 let archive = call.operands().find_map(|word| match shell.file(word.text()) {
-                    Some(FileContent::Text(text)) if text.is_unknown() => Some(self.origin(shell, text.sources()).0),
+                    Some(FileContent::Text(text)) if text.is_unknown() => {
+                        Some(self.origin(shell, text.sources()).0)
+                    }
                     _ => None,
                 });
                 let piped = matches!(&call.input, cofferdam_shell_syntax::Input::Pipe { from, .. }
                     if self.origin(shell, &[cofferdam_shell_syntax::Source::Commands(from.clone())]).0);
                 self.unpacked |= archive == Some(true) || piped;
-                if call.texts().any(|text| matches!(text, "-P" | "--absolute-names" | "--absolute-paths")) && call.has(&['x'], &["extract"]) {
+                if call.texts().any(|text| matches!(text, "-P" | "--absolute-names" | "--absolute-paths"))
+                    && call.has(&['x'], &["extract"])
+                {
                     self.report(&SYSTEM, call.line());
                 }
             }
@@ -220,34 +237,7 @@ impl Judge<'_> {
                     self.written(target, call);
                 }
             }
-            "make" | "gmake" => self.written_makefile(shell, call),
-            "npm" | "yarn" | "pnpm" if shell.file("package.json").is_some_and(|content| matches!(content, FileContent::Text(text) if text.text().contains("install\":"))) => {
-                self.report(&Report::ask("written-scripts", crate::Category::HiddenExecution, "It runs scripts that this very command has written."), call.line());
-            }
             _ => {}
-        }
-    }
-
-    /// Recipes of a makefile that this very text has written.
-    fn written_makefile(&mut self, shell: &mut Shell, call: &Call) {
-        let name = call.value(&["-f", "--file"]).map_or("Makefile", Word::text).to_owned();
-        let text = match shell.file(&name) {
-            Some(FileContent::Text(text)) => text.text().to_owned(),
-            _ => match call.input.text() {
-                Some(text) if name == "-" => text.text().to_owned(),
-                _ => return,
-            },
-        };
-        for line in text.lines() {
-            let recipe = line.strip_prefix('\t').or_else(|| line.split_once(";").map(|(_, recipe)| recipe));
-            if let Some(recipe) = recipe {
-                shell.run_child(
-                    &recipe.trim().trim_start_matches(['@', '-']).replace("$$", "$"),
-                    Vec::new(),
-                    &cofferdam_shell_syntax::Input::Inherited,
-                    self,
-                );
-            }
         }
     }
 

@@ -12,6 +12,7 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -88,6 +89,10 @@ pub struct Recorder {
     settings: Settings,
     path: PathBuf,
     writer: Mutex<Writer>,
+    /// Whether the last attempt to write failed.
+    failing: AtomicBool,
+    /// All that was never written because the policy is to go on without.
+    lost: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -107,7 +112,8 @@ impl Recorder {
     /// Opens the record below `path`, or begins one.
     pub fn open(path: &Path, settings: Settings) -> Result<Self, AuditError> {
         let writer = Writer::open(path)?;
-        let recorder = Self { settings, path: path.to_owned(), writer: Mutex::new(writer) };
+        let (failing, lost) = (AtomicBool::new(false), AtomicU64::new(0));
+        let recorder = Self { settings, path: path.to_owned(), writer: Mutex::new(writer), failing, lost };
         recorder.with_lock(|_, _| Ok(()))?;
         Ok(recorder)
     }
@@ -122,7 +128,7 @@ impl Recorder {
             (Ok(link), _) => Ok(Recorded { written: Ok(link) }),
             (Err(error), OnWriteFailure::Refuse) => Err(error),
             (Err(error), OnWriteFailure::Continue) => {
-                self.writer().unwritten += 1;
+                self.lose(1);
                 Ok(Recorded { written: Err(error) })
             }
         }
@@ -144,10 +150,25 @@ impl Recorder {
             (Ok(_), _) => Ok(()),
             (Err(error), OnWriteFailure::Refuse) => Err(error),
             (Err(_), OnWriteFailure::Continue) => {
-                self.writer().unwritten += count;
+                self.lose(count);
                 Ok(())
             }
         }
+    }
+
+    fn lose(&self, count: u64) {
+        self.writer().unwritten += count;
+        self.lost.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// Whether what is recorded is being written, as far as the last attempt shows.
+    pub fn is_written(&self) -> bool {
+        !self.failing.load(Ordering::Relaxed)
+    }
+
+    /// How many events this recorder has never written, because the policy is to go on without.
+    pub fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
     }
 
     /// How many events have not been written since the last one that was.
@@ -178,7 +199,9 @@ impl Recorder {
         head::lock(&writer.head_file, Share::Alone, &self.path)?;
         let done = self.catch_up(&mut writer).and_then(|()| work(&mut writer, &self.settings));
         let unlocked = writer.head_file.unlock().map_err(|source| writer.failed("unlock", source));
-        done.and_then(|value| unlocked.map(|()| value))
+        let done = done.and_then(|value| unlocked.map(|()| value));
+        self.failing.store(done.is_err(), Ordering::Relaxed);
+        done
     }
 
     fn catch_up(&self, writer: &mut Writer) -> Result<(), AuditError> {

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::chain::body;
 use crate::error::AuditError;
+use crate::event::Kind;
 use crate::fields::Summary;
 use crate::outside::HostName;
 use crate::snapshot::{Snapshot, lines};
@@ -89,14 +90,16 @@ struct HostTally {
 }
 
 impl Snapshot {
-    /// Counts the records since a moment. Hosts are compared with all that came before it.
-    pub fn stats(&self, since: Option<Moment>) -> Result<Stats, AuditError> {
+    /// Counts the records of some kinds since a moment; no kinds mean all. Hosts are compared with all that came
+    /// before it.
+    pub fn stats(&self, since: Option<Moment>, kinds: &[Kind]) -> Result<Stats, AuditError> {
         let since_text = since.map(Moment::to_text);
+        let names: Vec<&[u8]> = kinds.iter().map(|kind| kind.name().as_bytes()).collect();
         let mut total = Tally::default();
         self.in_order(
             |chunk| {
                 let mut tally = Tally::default();
-                lines(chunk.bytes).for_each(|line| tally.add(line, since_text));
+                lines(chunk.bytes).for_each(|line| tally.add(line, since_text, &names));
                 tally
             },
             |tally| {
@@ -109,13 +112,16 @@ impl Snapshot {
 }
 
 impl Tally {
-    fn add(&mut self, line: &[u8], since: Option<[u8; WIDTH]>) {
+    fn add(&mut self, line: &[u8], since: Option<[u8; WIDTH]>, kinds: &[&[u8]]) {
         let Some((summary, time)) =
             Summary::of(body(line)).and_then(|found| Some((found, found.time.try_into().ok()?)))
         else {
             self.unreadable += 1;
             return;
         };
+        if !kinds.is_empty() && !kinds.contains(&summary.kind) {
+            return;
+        }
         self.earliest = Some(self.earliest.map_or(time, |earliest| earliest.min(time)));
         let counted = since.is_none_or(|since| time >= since);
         let (allowed, refused) = match summary.decision {

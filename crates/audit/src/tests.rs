@@ -296,7 +296,7 @@ fn a_selection_finds_what_a_plain_look_at_every_line_finds() {
     let now = Some(Moment::now());
     assert_eq!(count(Selection { since: now, ..Selection::default() }), 0);
     assert_eq!(count(Selection { until: now, kinds: vec![Kind::DnsQuery], ..Selection::default() }), 300);
-    let stats = room.snapshot().stats(None).unwrap();
+    let stats = room.snapshot().stats(None, &[]).unwrap();
     assert_eq!((stats.allowed, stats.refused, stats.unreadable, stats.hosts.len()), (240, 60, 0, 7));
     assert!(matches!(
         stats.anomalies[..],

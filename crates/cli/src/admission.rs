@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use cofferdam_approvals::{Approved, Author, Backend, Reason, Refused};
+use cofferdam_approvals::{Approved, Author, Backend, Gate, Reason, Refused};
 use cofferdam_audit::Recorder;
 
 use crate::args::admission::Behalf;
@@ -25,7 +25,7 @@ pub enum Line<'a> {
 impl Line<'_> {
     /// As a shell would have to be given it. Bytes that are no text become a character that no rule knows and no
     /// program is called by.
-    fn written(self) -> String {
+    pub fn written(self) -> String {
         match self {
             Self::Text(text) => text.to_string_lossy().into_owned(),
             Self::Words(words) => {
@@ -49,6 +49,7 @@ pub struct Where<'a> {
 pub struct Admitted {
     keeper: Gatekeeper,
     approved: Approved,
+    redacted: String,
 }
 
 impl Admitted {
@@ -61,14 +62,23 @@ impl Admitted {
     }
 
     /// The command as it may be kept.
-    pub fn redacted(&self) -> String {
-        gatekeeper::redacted(self.approved.command())
+    pub fn redacted(&self) -> &str {
+        &self.redacted
     }
 }
 
+/// The gate, for what is about to start.
+pub fn gate() -> Result<Gatekeeper, Failure> {
+    Gatekeeper::open().map_err(Failure::of_a_start)
+}
+
 /// Asks the gate. Whoever gets the answer has a yes in hand.
-pub fn admit(line: Line<'_>, behalf: &Behalf, place: Where<'_>) -> Result<Admitted, Failure> {
-    let keeper = Gatekeeper::open().map_err(Failure::of_a_start)?;
+pub fn admit(
+    keeper: Gatekeeper,
+    line: Line<'_>,
+    behalf: &Behalf,
+    place: Where<'_>,
+) -> Result<Admitted, Failure> {
     let kind = behalf.session_kind.unwrap_or(KindArg::Interactive);
     let session = behalf.approval_session.as_deref().unwrap_or(place.session);
     let mut context = keeper.context(session.to_owned(), kind, place.directory, place.backend);
@@ -80,12 +90,18 @@ pub fn admit(line: Line<'_>, behalf: &Behalf, place: Where<'_>) -> Result<Admitt
     if context.author == Author::Agent {
         warn_if_nobody(&context, &approver);
     }
-    let approved =
-        keeper.gate(None).decide(&line.written(), &context, &approver).map_err(|no| refused(&no))?;
+    let command = line.written();
+    // It is written down more than once.
+    let redacted = gatekeeper::redacted(&command);
+    let redact = |text: &str| if text == command { redacted.clone() } else { gatekeeper::redacted(text) };
+    let gate = Gate { redact: &redact, ..keeper.gate(None) };
+    let shown = gatekeeper::waiting_for(&approver);
+    let approved = gate.decide(&command, &context, &approver).map_err(|no| refused(&no))?;
+    drop(shown);
     if let Some(why) = approved.unkept() {
         eprintln!("cofferdam: warning: this holds once only: {why}");
     }
-    Ok(Admitted { keeper, approved })
+    Ok(Admitted { keeper, approved, redacted })
 }
 
 /// To be asked last before something starts: what was approved is what runs.
@@ -96,7 +112,7 @@ pub fn still_holds(approved: &Approved) -> Result<(), Failure> {
     })
 }
 
-fn refused(refused: &Refused) -> Failure {
+pub fn refused(refused: &Refused) -> Failure {
     let exit = match refused.reason {
         Reason::Unrecorded => Exit::Unavailable,
         _ => REFUSED,

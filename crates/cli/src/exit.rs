@@ -30,19 +30,25 @@ pub enum Exit {
     Command(u8),
 }
 
+impl Exit {
+    pub fn status(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Found => 1,
+            Self::Ask => 2,
+            Self::Denied => 3,
+            Self::Usage => 64,
+            Self::Unavailable => 69,
+            Self::Refused => 77,
+            Self::Config => 78,
+            Self::NotStarted => 125,
+            Self::Command(status) => status,
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        ExitCode::from(match exit {
-            Exit::Success => 0,
-            Exit::Found => 1,
-            Exit::Ask => 2,
-            Exit::Denied => 3,
-            Exit::Usage => 64,
-            Exit::Unavailable => 69,
-            Exit::Refused => 77,
-            Exit::Config => 78,
-            Exit::NotStarted => 125,
-            Exit::Command(status) => status,
-        })
+        ExitCode::from(exit.status())
     }
 }

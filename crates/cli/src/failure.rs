@@ -30,6 +30,11 @@ impl Failure {
         self
     }
 
+    /// The status that the program would end with.
+    pub fn status(&self) -> u8 {
+        self.exit.status()
+    }
+
     pub fn sentence(&self) -> &str {
         &self.sentence
     }

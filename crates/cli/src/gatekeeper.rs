@@ -1,7 +1,11 @@
 //! The gate with everything that it needs on this machine.
 
+mod webhook;
+
 use std::collections::BTreeSet;
 use std::env;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,17 +19,21 @@ use cofferdam_policy::document::{self, Mode, SessionKind, Unattended};
 use cofferdam_policy::environment::{self, HostEnvironment, ProviderVariables, Request, Trust};
 use cofferdam_policy::registry::Registry;
 use cofferdam_secrets::redaction::{Patterns, Redactor, Replacement};
+use zeroize::Zeroizing;
 
 use crate::args::approvals::KindArg;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::{self, Settings};
+use crate::waiting::{self, Waiting};
+use webhook::Webhook;
 
 pub struct Gatekeeper {
     settings: Settings,
     pub broker: Broker,
     pub grants: Grants,
     pub recorder: Recorder,
+    webhook: Option<Arc<Webhook>>,
 }
 
 impl Gatekeeper {
@@ -43,7 +51,8 @@ impl Gatekeeper {
             RecordSettings { on_write_failure, ..Default::default() },
         )
         .map_err(|error| Failure::new(Exit::Unavailable, error.to_string()).hint(error.fix()))?;
-        Ok(Self { settings, broker, grants, recorder })
+        let webhook = webhook(&settings)?.map(Arc::new);
+        Ok(Self { settings, broker, grants, recorder, webhook })
     }
 
     pub fn gate(&self, longest: Option<Duration>) -> Gate<'_> {
@@ -53,7 +62,7 @@ impl Gatekeeper {
             grants: &self.grants,
             recorder: &self.recorder,
             timeout: longest.map_or(timeout, |longest| longest.min(timeout)),
-            second_opinion: self.program(&self.settings.config.approval.second_opinion),
+            second_opinion: self.second_opinion(),
             redact: &redacted,
         }
     }
@@ -92,9 +101,24 @@ impl Gatekeeper {
         }
     }
 
+    fn second_opinion(&self) -> Option<Notifier> {
+        let opinion = self.program(&self.settings.config.approval.second_opinion)?;
+        let asking = move |question, time| {
+            waiting::during("asking for a second opinion", || opinion.carry(question, time))
+        };
+        Some(Notifier::carried_by(asking))
+    }
+
     fn program(&self, argv: &[String]) -> Option<Notifier> {
-        let environment = || Arc::new(notifier_environment());
-        (!argv.is_empty()).then(|| Notifier { argv: argv.to_vec(), environment: environment() })
+        (!argv.is_empty()).then(|| Notifier::program(argv.to_vec(), notifier_environment()))
+    }
+
+    /// The configured program or address.
+    fn notifier(&self) -> Option<Notifier> {
+        let webhook = self.webhook.clone();
+        self.program(&self.settings.config.approval.notify).or_else(|| {
+            webhook.map(|webhook| Notifier::carried_by(move |question, time| webhook.carry(&question, time)))
+        })
     }
 
     /// The person at the terminal, if there is one.
@@ -107,7 +131,7 @@ impl Gatekeeper {
 
     /// The configured program; in a chat also whoever looks at the list.
     pub fn away_from_terminal(&self, context: &SessionContext) -> Approver {
-        if let Some(notifier) = self.program(&self.settings.config.approval.notify) {
+        if let Some(notifier) = self.notifier() {
             return Approver::Command(notifier);
         }
         match context.kind {
@@ -115,6 +139,35 @@ impl Gatekeeper {
             _ => Approver::Nobody,
         }
     }
+}
+
+/// Shown while somebody who is not at this terminal makes up their mind.
+pub fn waiting_for(approver: &Approver) -> Option<Waiting> {
+    match approver {
+        Approver::Command(_) | Approver::Queue => Some(Waiting::begin("waiting for an approval")),
+        Approver::Terminal(_) | Approver::Nobody => None,
+    }
+}
+
+/// The address with the key beside the configuration, which nobody else can read.
+fn webhook(settings: &Settings) -> Result<Option<Webhook>, Failure> {
+    let Some(address) = &settings.config.approval.webhook else { return Ok(None) };
+    let path = settings.places.config.join("webhook.key");
+    let wrong = |what: &str| {
+        Failure::new(Exit::Config, format!("{} {what}", path.display())).hint(format!(
+            "make one with: (umask 077; head -c 32 /dev/urandom | base64 > {})",
+            path.display()
+        ))
+    };
+    let key = Zeroizing::new(settings::read_own(&path)?.ok_or_else(|| wrong("is not there"))?);
+    let open = std::fs::metadata(&path).is_ok_and(|file| file.permissions().mode() & 0o077 != 0);
+    if open || key.trim().len() < 32 {
+        return Err(wrong(if open { "can be read by others" } else { "is too short for a key" }));
+    }
+    let key = Zeroizing::new(key.trim().as_bytes().to_vec());
+    Webhook::new(address, key)
+        .map(Some)
+        .ok_or_else(|| Failure::new(Exit::Config, "approval.webhook is not an address".to_owned()))
 }
 
 /// Said once, at the start, where questions will come up that nobody can be asked.
@@ -166,9 +219,24 @@ fn notifier_environment() -> environment::ChildEnvironment {
     environment::build(&host, &Request::plain(Trust::Tool), &ProviderVariables::new(&registry)).environment
 }
 
-/// A text without anything that has the shape of a key.
+/// The credentials in the environment, by the names of their variables.
+fn known_values() -> Vec<(String, Zeroizing<Vec<u8>>)> {
+    let registry = Registry::new(Vec::new());
+    let host = HostEnvironment::new(env::vars_os());
+    let built = environment::build(&host, &Request::plain(Trust::Tool), &ProviderVariables::new(&registry));
+    let credentials = built.decisions.iter().filter(|decision| decision.credential);
+    credentials
+        .filter_map(|decision| {
+            let value = Zeroizing::new(host.get(&decision.name)?.as_bytes().to_vec());
+            Some((decision.name.to_string_lossy().into_owned(), value))
+        })
+        .collect()
+}
+
+/// A text without anything that has the shape of a key, and without the values of this process's own credentials.
 pub fn redacted(text: &str) -> String {
-    let (patterns, _) = Patterns::new(std::iter::empty());
+    let known = known_values();
+    let (patterns, _) = Patterns::new(known.iter().map(|(name, value)| (name.as_str(), value.as_slice())));
     let mut redactor =
         Redactor::new(Arc::new(patterns), Replacement::Marker).with_shapes(Arc::new(BTreeSet::new()));
     let mut out = Vec::with_capacity(text.len());

@@ -5,19 +5,22 @@
 
 mod admission;
 mod args;
+mod clientele;
 mod commands;
-mod covering;
 mod daemon;
 mod exit;
 mod failure;
 mod gatekeeper;
+mod known_secrets;
 mod outlet;
 mod output;
+mod own_socket;
 mod places;
 mod proxy_parts;
 mod secret_sources;
 mod settings;
 mod terminal;
+mod waiting;
 
 use std::process::ExitCode;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cofferdam_audit::{OnWriteFailure, Recorder, Settings as RecordSettings};
-use cofferdam_egress::service::Base;
+use cofferdam_egress::service::{Base, Covered};
 use cofferdam_egress::upstream_ca::{self, UpstreamAuthority};
 use cofferdam_egress::{Authority, Parts, Proxy};
 use cofferdam_policy::document::{self, Config, locate};
@@ -15,7 +15,6 @@ use cofferdam_policy::registry::Registry;
 use cofferdam_secrets::Store;
 use cofferdam_secrets::source::HostVariables;
 
-use crate::covering;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::places::Places;
@@ -32,7 +31,11 @@ impl ProxyParts {
     /// No source is read.
     pub fn of(places: &Places, config: Config, host: HostVariables) -> Result<Self, Failure> {
         let sources = SecretSources::with(places, &config, host);
-        let covered = covering::covered(&sources, |_| true);
+        // One without hosts cannot be served.
+        let with_hosts = sources.kept().filter(|provider| !provider.hosts.is_empty());
+        let covered: Vec<Covered> = with_hosts
+            .map(|provider| Covered { provider: provider.clone(), variables: sources.variables_of(provider) })
+            .collect();
         let home = sources.loader.home.clone();
         let located = config.egress.upstream_ca_files.iter().map(|file| {
             locate(file, &places.config, home.as_deref()).ok_or_else(|| {

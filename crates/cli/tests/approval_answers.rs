@@ -230,6 +230,10 @@ fn req_a07_the_same_question_is_asked_once_but_once_is_not_shared() {
 
 /// What is decided with a script as the program of that setting. The script finds the digest in `$digest`.
 fn with_program(setting: &str, script: &str) -> String {
+    with_program_about(ASKED, setting, script)
+}
+
+fn with_program_about(command: &str, setting: &str, script: &str) -> String {
     let home = Home::new();
     let find = "read -r question\ndigest=${question#*digest\\\":\\\"}; digest=${digest%%\\\"*}";
     home.write("program", format!("#!/bin/sh\n{find}\n{script}\n"));
@@ -239,7 +243,7 @@ fn with_program(setting: &str, script: &str) -> String {
         format!("[approval]\nmode = \"smart\"\ntimeout = \"3s\"\n{setting} = [\"{}\"]\n", program.display());
     home.write("cofferdam/config.toml", config);
     home.chmod("cofferdam", 0o700);
-    decided(&ask(&home, &[ASKED]).run())
+    decided(&ask(&home, &[command]).run())
 }
 
 fn notified(script: &str) -> String {
@@ -247,7 +251,7 @@ fn notified(script: &str) -> String {
 }
 
 #[test]
-fn req_a04_a_second_opinion_can_say_no_and_never_yes() {
+fn req_a04_a_second_opinion_can_say_no_and_yes_only_where_the_rule_lets_it() {
     let said = |words: &str| format!("printf '{{\"digest\":\"%s\",{words}}}' \"$digest\"");
     let opinion = |script: &str| with_program("second_opinion", script);
     assert_eq!(opinion(&said("\"opinion\":\"deny\",\"comment\":\"no\"")), "second-opinion");
@@ -262,6 +266,12 @@ fn req_a04_a_second_opinion_can_say_no_and_never_yes() {
     ] {
         assert_eq!(opinion(&script), "nobody-asked", "{script}");
     }
+    // A rule that is marked, a yes without the digest, and a marked rule beside one that is not.
+    let yes = said("\"opinion\":\"allow\"");
+    let about = |command: &str, script: &str| with_program_about(command, "second_opinion", script);
+    assert_eq!(about("npx -y some-unknown-package", &yes), "approved");
+    assert_eq!(about("npx -y some-unknown-package", &yes.replace("%s", "0000")), "nobody-asked");
+    assert_eq!(about("npx -y some-unknown-package; git push --force", &yes), "nobody-asked");
 }
 
 #[test]

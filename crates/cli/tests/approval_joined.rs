@@ -197,3 +197,75 @@ fn req_a18_a_refusal_does_not_say_how_to_get_around_it() {
         assert!(!told.contains(word), "{word}: {told}");
     }
 }
+
+#[test]
+fn req_a08_whatever_would_ask_says_at_its_start_that_nobody_can_answer() {
+    const POINTED_OUT: &str = "nobody can be asked here";
+    for (config, pointed_out) in [("", true), ("[approval]\nmode = \"off\"\n", false)] {
+        let home = place(config);
+        let session = Session::new(&home);
+        let ways: [&[&str]; 4] = [
+            &["run", "--session-kind", "interactive", "--", "true"],
+            &["session", "exec", "--session-kind", "interactive", "one", "--", "true"],
+            &["session", "send", "--session-kind", "interactive", "one", "true"],
+            &["exec-code", "--session-kind", "interactive", "--language", "bash", "-"],
+        ];
+        for way in ways {
+            let outcome = call(&home, way).input("true\n").run();
+            assert_eq!(outcome.stderr().contains(POINTED_OUT), pointed_out, "{way:?}: {}", outcome.stderr());
+        }
+        drop(session);
+    }
+}
+
+/// What a program finds that would be told a password, or could use one: the helper that asks for it, the tickets of
+/// passwords that were given before, and the right to become somebody else.
+const PASSWORDS: &str = "echo helper=$SUDO_ASKPASS; [ -e /run/sudo ] && echo tickets; \
+                         grep NoNewPrivs /proc/self/status";
+
+#[test]
+fn req_a13_no_password_is_taken_from_a_sandbox_or_shown_to_it() {
+    let home = place("");
+    let asked = |args: &[&str]| call(&home, args).env("SUDO_ASKPASS", "/usr/bin/ask-for-it").run();
+    let inside = asked(&["run", "--", "sh", "-c", PASSWORDS]).expect_status(0).stdout();
+    assert_eq!(inside, "helper=\nNoNewPrivs:\t1\n", "a password would be of no use there");
+    let outside = Cofferdam::new("/bin/sh", &home)
+        .args(["-c", PASSWORDS])
+        .env("SUDO_ASKPASS", "/usr/bin/ask-for-it")
+        .run()
+        .stdout();
+    assert!(
+        outside.contains("helper=/usr/bin/ask-for-it") && outside.contains("NoNewPrivs:\t0"),
+        "{outside}"
+    );
+    // A password on the way to sudo is a question of its own, whoever handed it over.
+    let told =
+        asked(&["run", "--session-kind", "headless", "--", "sh", "-c", "touch ran; echo x | sudo -S id"]);
+    assert_eq!(told.status(), REFUSED, "{}", told.stderr());
+    assert!(told.stderr().contains("password"), "{}", told.stderr());
+    assert!(!ran(&home));
+}
+
+#[test]
+fn req_a14_nothing_that_governs_a_session_is_there_inside() {
+    let home = place("[approval]\nmode = \"manual\"\n");
+    run(&home, &["run", "--session-kind", "cron", "--", "sh", "-c", MARKS]).expect_status(REFUSED);
+    let own = home.path().join("cofferdam");
+    let mut served = call(&home, &["approvals", "serve"]).spawn();
+    wait_until("the socket is served", || own.join("run/approvals.sock").exists());
+    let all = home.path().to_str().expect("a path");
+    let find = format!("find {} -type f -o -type s; echo x >> {}/config.toml", own.display(), own.display());
+    let outside = Cofferdam::new("/bin/sh", &home).args(["-c", &find.replace("echo x >>", "true")]).run();
+    for there in ["config.toml", "approvals.sock", "audit"] {
+        assert!(outside.stdout().contains(there), "{there}: {}", outside.stdout());
+    }
+    for profile in ["strict", "workspace", "home"] {
+        // Even where the person shows the whole home, and lets it be written to.
+        let args = ["run", "--profile", profile, "--write", all, "--workspace", ".", "--", "sh", "-c", &find];
+        let inside = run(&home, &args);
+        assert_eq!(inside.stdout(), "", "{profile}: {}", inside.stderr());
+        assert!(!home.read("cofferdam/config.toml").contains('x'), "{profile}");
+    }
+    served.kill().expect("it is ours");
+    served.wait().expect("it ends");
+}

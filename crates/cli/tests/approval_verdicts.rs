@@ -83,6 +83,19 @@ fn req_a10_disguises_do_not_help() {
         "ls \u{202e}txt.sh",
         "echo \"unterminated",
         "if true; then",
+        "g''it pu\\sh \"--for\"ce",
+        "git${IFS}push${IFS}--force",
+        "a=git b=push; $a $b --force",
+        "$(echo git) push --force",
+        "`printf git` push --force",
+        "echo Z2l0IHB1c2ggLS1mb3JjZQ== | base64 -d | sh",
+        "echo --force | xargs git push",
+        "env A=1 nohup timeout 5 git push --force",
+        "sh <<E\ngit push --force\nE",
+        "eval 'git push --force'",
+        "ls\ngit push --force",
+        "ls \u{1b}[2K\rls; git push --force",
+        "g\u{ff49}t push --force",
     ] {
         asked(command);
     }

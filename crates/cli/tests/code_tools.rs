@@ -210,3 +210,19 @@ except ValueError as error: print(error)
     assert!(printed.starts_with("(path: 'str', *, limit: 'int | None' = None, offset: 'int | None' = None) -> 'Any'\nRead a text file."), "{printed}");
     assert!(printed.ends_with("True\nread_file: path is not string\n"), "{printed}");
 }
+
+#[test]
+fn req_i05_where_namespaces_are_refused_no_script_starts_and_it_is_said_why() {
+    let project = Project::new(OFF);
+    project.home.write("project/s.py", "open('ran', 'w')\n");
+    let refuse = "echo 0 >/proc/sys/user/max_user_namespaces; exec \"$@\"";
+    let call = cofferdam_testkit::Cofferdam::new("/usr/bin/unshare", &project.home)
+        .current_dir(&project.workspace)
+        .args(["--user", "--map-root-user", "sh", "-c", refuse, "sh", scripts::COFFERDAM, "exec-code"])
+        .args(["--isolation", "best-effort", "s.py"]);
+    let told = call.run().expect_status(125).stderr();
+    assert!(told.contains("needs namespaces") && told.contains("\nhint: "), "{told}");
+    assert!(!project.workspace.join("ran").exists());
+    project.call(&["--isolation", "best-effort", "s.py"]).run().expect_status(0);
+    assert!(project.workspace.join("ran").exists(), "with namespaces it runs");
+}

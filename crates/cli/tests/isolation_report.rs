@@ -90,6 +90,71 @@ fn req_i05_the_best_effort_runs_without_namespaces_and_names_what_is_missing() {
     {
         assert_eq!(enforced(layer), expected, "{layer} in {report}");
     }
+    assert_recorded_as_missing(&home, "command");
+}
+
+/// The record of what was started in this way names what was missing; where nothing was, it says so too.
+#[track_caller]
+fn assert_recorded_as_missing(home: &Home, way: &str) {
+    let record = Cofferdam::new(BINARY, home).args(["audit", "tail", "--json"]).run();
+    let record = record.expect_status(0).stdout();
+    let started = record.lines().find(|line| line.contains(&format!("\"way\":\"{way}\"")));
+    let started = started.unwrap_or_else(|| panic!("nothing was started as {way} in\n{record}"));
+    let missing = started.split("\"missing\":[").nth(1).and_then(|rest| rest.split(']').next());
+    let missing = missing.unwrap_or_else(|| panic!("{started}"));
+    for layer in ["user-namespace", "pid-namespace", "mount-namespace"] {
+        assert!(missing.contains(layer), "{layer} is not in {missing}");
+    }
+}
+
+/// A filter that refuses mounts lets the namespaces be made and nothing be done in them, as some security modules do.
+const NO_MOUNTS: &str = "
+import ctypes, os, platform, struct, sys
+number = {'x86_64': 165, 'aarch64': 40}[platform.machine()]
+steps = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x50001), (0x06, 0, 0, 0x7fff0000)]
+code = ctypes.create_string_buffer(b''.join(struct.pack('HBBI', *step) for step in steps))
+program = ctypes.create_string_buffer(struct.pack('HxxxxxxP', len(steps), ctypes.addressof(code)))
+libc = ctypes.CDLL(None)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0
+os.execv(sys.argv[1], sys.argv[1:])
+";
+
+/// The threads that serve a network are there by the time the walls turn out not to hold; so that is found out before.
+#[test]
+fn req_i05_i14_the_best_effort_is_made_once_where_namespaces_turn_out_to_be_worth_nothing() {
+    let home = Home::new();
+    home.write("project/README", "");
+    let call = |options: &[&str]| {
+        Cofferdam::new("/usr/bin/python3", &home)
+            .current_dir(&home.path().join("project"))
+            .args(["-c", NO_MOUNTS, BINARY, "run"])
+            .args(options)
+            .args(["--", "sh", "-c", "echo ran"])
+            .run()
+    };
+    let refused = call(&[]).expect_status(125);
+    assert!(refused.stdout().is_empty(), "{}", refused.stdout());
+    for network in ["none", "proxy"] {
+        let outcome = call(&["--isolation", "best-effort", "--network", network]).expect_status(0);
+        assert_eq!(outcome.stdout(), "ran\n", "{}", outcome.stderr());
+        assert!(outcome.stderr().contains("not enforced: namespaces ("), "{}", outcome.stderr());
+    }
+    assert_recorded_as_missing(&home, "command");
+}
+
+/// A script stands where nobody can write, which only a tree of its own has; so nothing starts.
+#[test]
+fn req_i02_i05_a_script_is_refused_without_namespaces() {
+    let home = Home::new();
+    home.write("project/README", "");
+    home.write("cofferdam/config.toml", "[approval]\nmode = \"off\"\n");
+    home.chmod("cofferdam", 0o700);
+    home.write("script.sh", "touch made\n");
+    let script = home.path().join("script.sh").display().to_string();
+    let words = ["exec-code", "--isolation", "best-effort", "--network", "none", &script];
+    let outcome = without_namespaces(&home, &words).expect_status(125);
+    assert!(outcome.stderr().contains("needs namespaces"), "{}", outcome.stderr());
+    assert!(!home.path().join("project/made").exists());
 }
 
 /// Every process that a command has left behind is gone with it, and nothing else is.
@@ -133,7 +198,14 @@ fn req_i02_i05_a_session_without_namespaces_says_what_is_missing() {
             .run()
     };
     let read = session(&["exec", "bare", "--", "cat", ".env"]);
+    let (list, json) = (session(&["list"]).stdout(), session(&["list", "--json"]).stdout());
     session(&["kill", "bare"]);
+    assert!(
+        list.contains("without files, namespaces") || list.contains("without namespaces, files"),
+        "{list}"
+    );
+    assert!(json.contains("\"namespaces\""), "{json}");
+    assert_recorded_as_missing(&home, "session");
     assert!(outcome.stderr().contains("not enforced: namespaces ("), "{}", outcome.stderr());
     assert!(read.status() == 1 && read.stderr().contains("Permission denied"), "{}", read.stderr());
 }

@@ -6,8 +6,9 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
 
-use cofferdam_testkit::{Cofferdam, Home};
+use cofferdam_testkit::{Cofferdam, Home, copy_program};
 
 const COFFERDAM: &str = env!("CARGO_BIN_EXE_cofferdam");
 const VALUE: &str = "written-while-it-runs";
@@ -93,7 +94,7 @@ fn known_gap_an_ordinary_user_keeps_the_groups() {
     let words = ["--reuid=54321", "--regid=54321", "--groups=54321,54322", "--inh-caps=-all", "--"];
     // The build directory may be closed to an ordinary user.
     let binary = home.path().join("cofferdam-binary");
-    fs::copy(COFFERDAM, &binary).expect("a copy");
+    copy_program(Path::new(COFFERDAM), &binary);
     let outcome = Cofferdam::new("/usr/bin/setpriv", &home)
         .current_dir(&home.path().join("project"))
         .args(words)

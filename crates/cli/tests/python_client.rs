@@ -22,4 +22,9 @@ fn the_tests_of_the_python_client_pass() {
         .run()
         .expect_status(0);
     assert!(outcome.stderr().contains("\nOK"), "{}", outcome.stderr());
+    // What a host's tool was called for is in the record like any other call.
+    let record =
+        Cofferdam::new(env!("CARGO_BIN_EXE_cofferdam"), &home).args(["audit", "export", "--format", "json"]);
+    let record = record.run().expect_status(0).stdout();
+    assert!(record.contains("\"tool\":\"lookup\""), "{record}");
 }

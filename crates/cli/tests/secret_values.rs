@@ -1,8 +1,9 @@
 //! No value of a secret is ever shown, whatever goes wrong, and nobody can look it up in the program.
 
 use std::fs;
+use std::path::Path;
 
-use cofferdam_testkit::{Cofferdam, Home, Outcome};
+use cofferdam_testkit::{Cofferdam, Home, Outcome, copy_program};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_cofferdam");
 const CANARY: &str = "canary-77f00d1e5e";
@@ -121,7 +122,7 @@ fn req_e28_another_process_of_the_same_user_cannot_look_into_the_program() {
     home.chmod("probe.sh", 0o700);
     let probe = probe.to_str().expect("text");
     let binary = home.path().join("cofferdam-copy");
-    fs::copy(BINARY, &binary).expect("a copy that an ordinary user can run");
+    copy_program(Path::new(BINARY), &binary);
     home.write("cofferdam/config.toml", provider("acme", &format!("{{ command = [\"{probe}\"] }}")));
 
     unprivileged(&home, &["/bin/sh", "-c", &format!("{probe}; :")]).expect_status(0);

@@ -404,3 +404,26 @@ fn req_i15_a_session_over_a_layer_leaves_the_workspace_as_it_is() {
     overlay("apply").expect_status(0);
     assert_eq!(fs::read_to_string(place.workspace.join("made")).expect("what was applied"), "first\n");
 }
+
+#[test]
+fn req_i08_what_a_session_has_kept_is_shown_without_secrets() {
+    // Nothing that looks like a key: only whoever knows the value can find it.
+    const SECRET: &str = "four-plain-words-of-a-secret";
+    let place = Place::with_session();
+    fs::write(place.workspace.join("given"), SECRET).expect("a file");
+    let print =
+        "cat given; echo; base64 given; head -c 9 given; sleep 0.2; tail -c +10 given; echo; echo over";
+    let number = place.session(&["exec", "--background", "one", "--", "sh", "-c", print]).expect_status(0);
+    let number = number.stdout();
+    let logs = |known: bool| {
+        let call = place.call(&["logs", "one", number.trim(), "--follow"]);
+        let call = if known { call.env("OPENAI_API_KEY", SECRET) } else { call };
+        call.run().expect_status(0).stdout()
+    };
+    let shown = logs(true);
+    for form in [SECRET, "Zm91ci1wbGFpbi13b3Jkcy1v", "four-plain"] {
+        assert!(!shown.contains(form), "{form}: {shown}");
+        assert!(logs(false).contains(form), "{form}");
+    }
+    assert!(shown.matches("[redacted:").count() >= 3 && shown.ends_with("over\n"), "{shown}");
+}

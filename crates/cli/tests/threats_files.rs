@@ -1,6 +1,8 @@
 //! Reading files (section C of the threat model), tried from inside.
 
-use cofferdam_testkit::{Attack, Who, assert_closed, assert_closed_without_namespaces};
+use cofferdam_testkit::{
+    Attack, Who, assert_closed, assert_closed_without_namespaces, assert_open_in_bubblewrap,
+};
 
 const COFFERDAM: &str = env!("CARGO_BIN_EXE_cofferdam");
 
@@ -113,4 +115,10 @@ fn req_i05_i09_without_namespaces_secret_files_stay_closed() {
             table.iter().filter(|attack| attack.probe != "path-exists").copied().collect();
         assert_closed_without_namespaces(COFFERDAM, &opened);
     }
+}
+
+#[test]
+fn bubblewrap_leaves_some_of_it_open() {
+    assert_open_in_bubblewrap(COFFERDAM, WORKSPACE, &[37, 39, 41]);
+    assert_open_in_bubblewrap(COFFERDAM, MACHINE, &[44, 46]);
 }

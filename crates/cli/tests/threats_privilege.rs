@@ -1,6 +1,8 @@
 //! Namespaces and privilege (section E of the threat model), tried from inside.
 
-use cofferdam_testkit::{Attack, Who, assert_closed, assert_closed_without_namespaces};
+use cofferdam_testkit::{
+    Attack, Who, assert_closed, assert_closed_without_namespaces, assert_open_in_bubblewrap,
+};
 
 const COFFERDAM: &str = env!("CARGO_BIN_EXE_cofferdam");
 
@@ -29,4 +31,9 @@ fn req_i11_no_privilege_can_be_raised_by_a_child_of_an_ordinary_user() {
 #[test]
 fn req_i05_i09_without_namespaces_no_privilege_is_gained() {
     assert_closed_without_namespaces(COFFERDAM, ATTACKS);
+}
+
+#[test]
+fn bubblewrap_leaves_some_of_it_open() {
+    assert_open_in_bubblewrap(COFFERDAM, ATTACKS, &[67, 68]);
 }

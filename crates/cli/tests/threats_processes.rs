@@ -1,6 +1,8 @@
 //! Secrets of the parent and of other processes (section A of the threat model), tried from inside.
 
-use cofferdam_testkit::{Attack, Who, assert_closed, assert_closed_without_namespaces};
+use cofferdam_testkit::{
+    Attack, Who, assert_closed, assert_closed_without_namespaces, assert_open_in_bubblewrap,
+};
 
 const COFFERDAM: &str = env!("CARGO_BIN_EXE_cofferdam");
 
@@ -39,4 +41,9 @@ fn req_i01_i02_nothing_of_another_process_reaches_a_child_of_an_ordinary_user() 
 #[test]
 fn req_i05_i09_without_namespaces_nothing_of_another_process_is_reached() {
     assert_closed_without_namespaces(COFFERDAM, ATTACKS);
+}
+
+#[test]
+fn bubblewrap_leaves_some_of_it_open() {
+    assert_open_in_bubblewrap(COFFERDAM, ATTACKS, &[3, 7, 16]);
 }

@@ -1,6 +1,6 @@
 //! Writing and persistence (section D of the threat model), tried from inside.
 
-use cofferdam_testkit::{Attack, Who, assert_closed};
+use cofferdam_testkit::{Attack, Who, assert_closed, assert_open_in_bubblewrap};
 
 const COFFERDAM: &str = env!("CARGO_BIN_EXE_cofferdam");
 
@@ -63,4 +63,10 @@ fn req_i15_nothing_that_hurts_the_next_reader_is_left_by_a_child_of_root() {
 #[test]
 fn req_i15_nothing_that_hurts_the_next_reader_is_left_by_a_child_of_an_ordinary_user() {
     assert_closed(COFFERDAM, Who::Ordinary, LEFT_BEHIND);
+}
+
+#[test]
+fn bubblewrap_leaves_some_of_it_open() {
+    assert_open_in_bubblewrap(COFFERDAM, PERSISTENCE, &[52, 53, 54]);
+    assert_open_in_bubblewrap(COFFERDAM, LEFT_BEHIND, &[57]);
 }

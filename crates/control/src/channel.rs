@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::MemfdFlags;
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
@@ -58,23 +58,29 @@ impl Channel {
         if !fits {
             return Err(io::Error::other("a message with too many descriptors"));
         }
-        rustix::net::sendmsg(&self.0, &[IoSlice::new(body)], &mut control, SendFlags::NOSIGNAL)?;
+        retry_on_intr(|| {
+            rustix::net::sendmsg(&self.0, &[IoSlice::new(body)], &mut control, SendFlags::NOSIGNAL)
+        })?;
         Ok(())
+    }
+
+    /// Waits for the next packet and tells how long it is; nought when the other end is gone.
+    fn next_length(&self) -> io::Result<usize> {
+        let flags = RecvFlags::PEEK | RecvFlags::TRUNC;
+        let (_, length) = despite_reset(|| rustix::net::recv(&self.0, &mut [0_u8; 0], flags))?;
+        // A packet that is longer is refused below, by what it would not fit into.
+        Ok(length.min(INLINE))
     }
 
     /// The next message; none when the other end is gone.
     pub fn receive<T: DeserializeOwned>(&self) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
-        let mut body = vec![0; INLINE];
+        // Its length first: a buffer for the longest would be filled with zeros, page by page, for every message.
+        let mut body = vec![0; self.next_length()?];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
-        let mut receive = || {
-            let mut parts = [IoSliceMut::new(&mut body)];
+        let mut parts = [IoSliceMut::new(&mut body)];
+        let received = despite_reset(|| {
             rustix::net::recvmsg(&self.0, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC)
-        };
-        // An end that was closed with something unread is told of first; what it had said before comes after that.
-        let received = receive().or_else(|error| match error {
-            Errno::CONNRESET => receive(),
-            other => Err(other),
         })?;
         // Taken out first, so that they are closed whatever is wrong with the rest.
         let mut descriptors = Vec::new();
@@ -100,6 +106,15 @@ impl Channel {
 impl AsFd for Channel {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
+    }
+}
+
+/// An end that was closed with something unread is told of first, whenever that happens; what it had said before comes
+/// after that.
+fn despite_reset<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
+    match retry_on_intr(&mut call) {
+        Err(Errno::CONNRESET) => retry_on_intr(call),
+        other => other,
     }
 }
 

@@ -14,7 +14,7 @@ use crate::place::Place;
 
 /// Changes when a message changes its meaning. Ends of different versions do not talk: both are the same program,
 /// and the older one is started again.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// The first message in each direction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,6 +75,16 @@ impl Connection {
     ) -> io::Result<(Reply, Vec<OwnedFd>)> {
         self.channel.send(request, descriptors)?;
         self.next()
+    }
+
+    /// Asks, and leaves the answer to whoever reads next.
+    pub fn say(&self, request: &Request) -> io::Result<()> {
+        self.channel.send(request, &[])
+    }
+
+    /// A conversation that somebody else has begun.
+    pub fn handed(channel: Channel) -> Self {
+        Self { channel }
     }
 
     /// The next answer of a request that has more than one.

@@ -89,6 +89,19 @@ fn a_long_message_arrives_whole_and_one_that_is_too_long_is_not_sent() {
     assert!(ours.send(&"x".repeat(LONGEST), &[]).is_err());
 }
 
+/// The end may go at any moment between the looks of the one who reads.
+#[test]
+fn the_last_word_of_an_end_that_closes_with_something_unread_arrives() {
+    for _ in 0..300 {
+        let (ours, theirs) = Channel::pair().unwrap();
+        ours.send(&"never read", &[]).unwrap();
+        let leaving = thread::spawn(move || theirs.send(&"why I go", &[]));
+        let heard = ours.receive::<String>().unwrap().map(|(word, _)| word);
+        leaving.join().unwrap().unwrap();
+        assert_eq!(heard.as_deref(), Some("why I go"));
+    }
+}
+
 #[test]
 fn what_would_keep_the_reader_waiting_is_refused() {
     let (pipe, _input) = rustix::pipe::pipe().unwrap();

@@ -1,5 +1,6 @@
 //! Containers: the programs that are put into them, and how an engine is called.
 
+pub mod compose;
 pub mod heal;
 pub mod options;
 pub mod plan;

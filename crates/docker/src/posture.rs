@@ -3,10 +3,10 @@
 
 use sha2::{Digest, Sha256};
 
-/// Of the authority that the container trusts, and of this version's walls.
-pub fn of(authorities: &str) -> String {
+/// Of the authority that the container trusts, of its way out, and of this version's walls.
+pub fn of(authorities: &str, way: &str) -> String {
     let mut digest = Sha256::new();
-    for part in [env!("CARGO_PKG_VERSION"), crate::plan::WALLS_VERSION, authorities] {
+    for part in [env!("CARGO_PKG_VERSION"), crate::plan::WALLS_VERSION, way, authorities] {
         digest.update((part.len() as u64).to_be_bytes());
         digest.update(part);
     }

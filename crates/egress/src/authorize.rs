@@ -249,11 +249,7 @@ fn check_elsewhere(
     {
         return Ok(());
     }
-    match (declared, authorized.has_provider()) {
-        (Some(_), _) => Err(EgressReason::TokenDuplicate),
-        (None, true) => Err(EgressReason::TokenMisplaced),
-        (None, false) => Err(EgressReason::TokenWrongHost),
-    }
+    Err(authorized.elsewhere())
 }
 
 /// On a host that has a credential of ours, no other place holds one of somebody else's: an allowed host is no
@@ -339,6 +335,30 @@ impl Authorized {
         let placed = self.credential.as_ref()?;
         let provider = self.policy.provider(placed.provider);
         Some((provider, &provider.schemes[placed.scheme], &placed.token))
+    }
+
+    /// Whether what was allowed then is allowed now: for what goes on long after its request was judged. The end of a
+    /// token's time is no such change; a host does not break off for that either.
+    pub fn still_holds(&self, now: &Policy, tokens: &Tokens, client: ClientId) -> Result<(), EgressReason> {
+        if !now.reach.reaches(self.target.host(), self.target.port()) {
+            return Err(EgressReason::HostNotAllowed);
+        }
+        let Some((provider, _, token)) = self.placed() else { return Ok(()) };
+        match tokens.worth(token, client, &provider.name, Instant::now()) {
+            Worth::Good | Worth::Expired => Ok(()),
+            Worth::Revoked | Worth::Unknown | Worth::OtherProvider | Worth::OtherClient => {
+                Err(EgressReason::TokenRevoked)
+            }
+        }
+    }
+
+    /// What a token means that stands anywhere else than at its place.
+    pub fn elsewhere(&self) -> EgressReason {
+        match (&self.credential, self.has_provider()) {
+            (Some(_), _) => EgressReason::TokenDuplicate,
+            (None, true) => EgressReason::TokenMisplaced,
+            (None, false) => EgressReason::TokenWrongHost,
+        }
     }
 
     fn has_provider(&self) -> bool {

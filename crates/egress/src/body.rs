@@ -163,8 +163,9 @@ impl Body for Cleaned {
     ) -> Poll<Option<Result<Frame<Bytes>, AnswerError>>> {
         let this = self.get_mut();
         while !this.ended {
-            this.exchange.drive(context);
-            let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(context) else {
+            let body = &mut this.body;
+            let next = this.exchange.drive(context, |context| Pin::new(&mut *body).poll_frame(context));
+            let Poll::Ready(frame) = next else {
                 ready!(this.patience.poll(context));
                 this.exchange.failed(EgressReason::UpstreamIdle);
                 return Poll::Ready(Some(Err(AnswerError::Stopped(EgressReason::UpstreamIdle))));

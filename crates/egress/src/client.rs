@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use cofferdam_audit::{Event, Label};
 use cofferdam_policy::host::Host;
@@ -10,6 +11,9 @@ use tokio::net::TcpStream;
 use crate::dns::GivenAddresses;
 use crate::limits::Allowance;
 use crate::policy::LivePolicy;
+
+/// Where the policy says nothing about it.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// One sandbox, or one other client. Never reused within a process, so that a token of a sandbox that is gone
 /// cannot come back to life with the next one.
@@ -49,6 +53,9 @@ pub enum Door {
     /// A port for proxies. What arrives as if it had dialled the target is served as well, at the ports that go
     /// without saying.
     Proxy,
+    /// The same on an address of the machine, where other users knock as well: over loopback only processes of our own
+    /// user are served.
+    Shared,
     /// A port of all hosts at once: what was dialled is the port of the target.
     Transparent { port: u16 },
 }
@@ -65,6 +72,11 @@ impl Client {
             watcher: None,
             used: Arc::default(),
         }
+    }
+
+    /// How long it may take to say what it wants.
+    pub(crate) fn head_timeout(&self) -> Duration {
+        self.policy.now().egress.limits.head_timeout.unwrap_or(HEAD_TIMEOUT)
     }
 
     /// Whom a connection was meant for: the name that its address was given out for, or the address itself.

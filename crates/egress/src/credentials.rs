@@ -1,12 +1,10 @@
 //! The credentials of the providers, and what to look for in answers.
 //!
-//! A source may be slow, so it is asked away from the threads that move bytes. A value is asked for again after a
-//! moment, so that a rotated one is in use almost at once and the request path pays for one look at a clock.
+//! A source may be slow, so it is asked away from the threads that move bytes, and only when the store has no answer
+//! at hand that is still good.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use cofferdam_audit::event::EgressReason;
@@ -15,14 +13,11 @@ use cofferdam_secrets::{Secret, Store};
 
 use crate::scheme::sigv4::Keys;
 
-/// How old an answer of the store may be, in milliseconds.
-const FRESH: u64 = 1000;
 /// An upstream may send back a value that was rotated since; so many are remembered, the oldest go first.
 const REMEMBERED: usize = 256;
 
 pub(crate) struct Credentials {
     store: ArcSwap<Store>,
-    start: Instant,
     known: ArcSwap<Known>,
     /// Held while the list changes.
     changing: Mutex<()>,
@@ -44,8 +39,6 @@ struct Value {
     provider: Box<str>,
     role: Role,
     secret: Arc<Secret>,
-    /// Milliseconds since the start.
-    checked: AtomicU64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,19 +52,12 @@ enum Role {
 impl Credentials {
     pub fn new(store: Store) -> Self {
         let known = ArcSwap::from_pointee(Known::default());
-        Self {
-            store: ArcSwap::from_pointee(store),
-            start: Instant::now(),
-            known,
-            changing: Mutex::new(()),
-            keys: Mutex::default(),
-        }
+        Self { store: ArcSwap::from_pointee(store), known, changing: Mutex::new(()), keys: Mutex::default() }
     }
 
     /// Asks another store from now on.
     pub fn replace(&self, store: Store) {
         self.store.store(Arc::new(store));
-        self.known.load().values.iter().for_each(|value| value.checked.store(0, Ordering::Relaxed));
     }
 
     /// What must not come back to a client.
@@ -81,17 +67,13 @@ impl Credentials {
 
     /// The credential of a provider. From here on it is looked for in every answer.
     pub async fn secret(&self, provider: &str) -> Result<Arc<Secret>, EgressReason> {
-        let now = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
-        if let Some(value) = self.newest(provider)
-            && now.saturating_sub(value.checked.load(Ordering::Relaxed)) < FRESH
-            && !self.store.load().is_outdated(provider)
-        {
-            return Ok(value.secret.clone());
+        if let Some(secret) = self.store.load().at_hand(provider) {
+            return Ok(self.learn(provider, secret));
         }
         let (store, name) = (self.store.load_full(), provider.to_owned());
         let answer = tokio::task::spawn_blocking(move || store.get(&name)).await;
         match answer {
-            Ok(Some(Ok(secret))) => Ok(self.learn(provider, secret, now)),
+            Ok(Some(Ok(secret))) => Ok(self.learn(provider, secret)),
             _ => Err(EgressReason::SourceUnavailable),
         }
     }
@@ -115,39 +97,30 @@ impl Credentials {
             provider: provider.into(),
             role: Role::Derived,
             secret,
-            checked: AtomicU64::new(0),
         }));
     }
 
     /// An upstream did not accept this value.
     pub fn rejected(&self, provider: &str, secret: &Arc<Secret>) {
         self.store.load().invalidate(provider, secret);
-        if let Some(value) = self.newest(provider) {
-            value.checked.store(0, Ordering::Relaxed);
-        }
     }
 
-    fn newest(&self, provider: &str) -> Option<Arc<Value>> {
-        self.known
-            .load()
-            .values
-            .iter()
-            .rev()
-            .find(|value| value.role == Role::Stored && *value.provider == *provider)
-            .cloned()
+    /// Whether it is the value of this provider that is looked for by now.
+    fn is_known(&self, provider: &str, secret: &Arc<Secret>) -> bool {
+        let known = self.known.load();
+        let stored = known.values.iter().rev().filter(|value| value.role == Role::Stored);
+        let newest = stored.into_iter().find(|value| *value.provider == *provider);
+        newest.is_some_and(|value| Arc::ptr_eq(&value.secret, secret))
     }
 
-    fn learn(&self, provider: &str, secret: Arc<Secret>, now: u64) -> Arc<Secret> {
-        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(value) = self.newest(provider)
-            && Arc::ptr_eq(&value.secret, &secret)
-        {
-            value.checked.store(now, Ordering::Relaxed);
+    fn learn(&self, provider: &str, secret: Arc<Secret>) -> Arc<Secret> {
+        if self.is_known(provider, &secret) {
             return secret;
         }
-        let checked = AtomicU64::new(now);
-        let value = Value { provider: provider.into(), role: Role::Stored, secret: secret.clone(), checked };
-        self.remember([value]);
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.is_known(provider, &secret) {
+            self.remember([Value { provider: provider.into(), role: Role::Stored, secret: secret.clone() }]);
+        }
         secret
     }
 

@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::io;
 use std::net::IpAddr;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -24,6 +24,7 @@ use tokio_rustls::TlsConnector;
 
 use crate::outgoing::Outgoing;
 use crate::pool::Way;
+use crate::quiet::Quiet;
 use crate::resolve::{Endpoint, Through};
 use crate::target::{Protocol, Target};
 
@@ -51,6 +52,7 @@ pub(crate) enum Sender {
 /// A connection of HTTP/1.1, which carries one request at a time. It has no task of its own: whoever has the request
 /// moves it, so that a request wakes one task and not two that wake each other.
 pub(crate) struct Http1 {
+    quiet: Quiet,
     sender: http1::SendRequest<Outgoing>,
     /// None when it has ended.
     connection: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
@@ -58,31 +60,36 @@ pub(crate) struct Http1 {
 
 impl Http1 {
     /// Sends a request and waits for the head of its answer.
-    pub async fn send(
+    pub fn send(
         &mut self,
         request: Request<Outgoing>,
-    ) -> Result<Response<Incoming>, TrySendError<Request<Outgoing>>> {
-        let mut answer = pin!(self.sender.try_send_request(request));
-        let connection = &mut self.connection;
-        poll_fn(|context| {
-            drive(connection, context);
-            answer.as_mut().poll(context)
+    ) -> impl Future<Output = Result<Response<Incoming>, TrySendError<Request<Outgoing>>>> {
+        let mut answer = Box::pin(self.sender.try_send_request(request));
+        let (quiet, connection) = (&self.quiet, &mut self.connection);
+        poll_fn(move |context| {
+            quiet.poll(context, |context| {
+                drive(connection, context);
+                answer.as_mut().poll(context)
+            })
         })
-        .await
     }
 
-    /// Moves what is under way. Bodies go on only while this is called.
-    pub fn drive(&mut self, context: &mut Context<'_>) {
-        drive(&mut self.connection, context);
+    /// Moves what is under way, and polls what waits for it. Bodies go on only while this is called.
+    pub fn drive<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        mut waiting: impl FnMut(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<T> {
+        self.quiet.poll(context, |context| {
+            drive(&mut self.connection, context);
+            waiting(context)
+        })
     }
 
     /// Whether it can take a request now; what the other side did meanwhile is looked at first.
     pub async fn is_usable(&mut self) -> bool {
-        poll_fn(|context| {
-            self.drive(context);
-            Poll::Ready(self.connection.is_some() && self.sender.is_ready())
-        })
-        .await
+        poll_fn(|context| self.drive(context, |_| Poll::Ready(()))).await;
+        self.connection.is_some() && self.sender.is_ready()
     }
 
     /// Until it ends, or becomes something else.
@@ -245,7 +252,7 @@ async fn http1(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> 
     // What breaks a connection is reported to the request on it.
     let connection = connection.with_upgrades();
     let connection: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async move { _ = connection.await });
-    Ok(Sender::Http1(Http1 { sender, connection: Some(connection) }))
+    Ok(Sender::Http1(Http1 { quiet: Quiet::new(), sender, connection: Some(connection) }))
 }
 
 async fn http2(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> Result<Sender, EgressReason> {

@@ -2,23 +2,21 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::Context;
+use std::task::{Context, Poll};
 use std::time::Instant;
 
 use cofferdam_audit::event::{EgressReason, EgressResponse, ResponsePlace, SecretRedacted};
 use cofferdam_audit::{Event, HostName, Label};
 
-use crate::client::Client;
 use crate::dial::Http1;
-use crate::ledger::Ledger;
 use crate::outgoing::Progress;
 use crate::pool::Lease;
+use crate::serve::Inbound;
 
 /// Writes how the request ended when it is dropped, whichever way that comes about, and gives the connection back
 /// if it can be used again.
 pub(crate) struct Exchange {
-    ledger: Arc<Ledger>,
-    client: Arc<Client>,
+    inbound: Arc<Inbound>,
     host: HostName,
     provider: Option<Label>,
     started: Instant,
@@ -39,16 +37,15 @@ enum End {
 
 impl Exchange {
     pub fn begin(
-        (ledger, client): (Arc<Ledger>, Arc<Client>),
+        inbound: Arc<Inbound>,
         host: HostName,
         provider: Option<Label>,
         progress: Arc<Progress>,
     ) -> Self {
         let (started, status, end) = (Instant::now(), None, End::Open);
-        ledger.began();
+        inbound.shard.ledger.began();
         Self {
-            ledger,
-            client,
+            inbound,
             host,
             provider,
             started,
@@ -66,16 +63,25 @@ impl Exchange {
         (self.status, self.lease) = (Some(status), lease);
     }
 
-    /// Moves the connection that the answer comes on.
-    pub fn drive(&mut self, context: &mut Context<'_>) {
-        if let Some(lease) = &mut self.lease {
-            lease.drive(context);
+    /// Moves the connection that the answer comes on, and polls what waits for more of it.
+    pub fn drive<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        mut waiting: impl FnMut(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<T> {
+        match &mut self.lease {
+            Some(lease) => lease.drive(context, waiting),
+            None => waiting(context),
         }
     }
 
     /// The connection, for something other than answers.
     pub fn take_connection(&mut self) -> Option<Http1> {
         self.lease.take().and_then(Lease::keep)
+    }
+
+    pub fn progress(&self) -> &Arc<Progress> {
+        &self.progress
     }
 
     pub fn failed(&mut self, reason: EgressReason) {
@@ -129,6 +135,6 @@ impl Drop for Exchange {
             bytes_received: self.received,
             microseconds: u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX),
         });
-        self.ledger.ended(&self.client, redacted.into_iter().chain([end]));
+        self.inbound.shard.ledger.ended(&self.inbound.client, redacted.into_iter().chain([end]));
     }
 }

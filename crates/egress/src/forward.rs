@@ -1,6 +1,6 @@
 //! One request, from its head to the head of its answer: the program on one page.
 
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -31,6 +31,7 @@ use crate::serve::Inbound;
 use crate::stand_in::{self, Asked};
 use crate::target::{Target, TargetError, agree};
 use crate::upgrade;
+use crate::watch::Watch;
 
 /// Answers a request, with what its target says or with a refusal.
 pub(crate) async fn answer(inbound: &Arc<Inbound>, request: Request<Incoming>) -> Response<Answer> {
@@ -42,30 +43,37 @@ async fn forward(
     request: Request<Incoming>,
 ) -> Result<Response<Answer>, EgressReason> {
     let (mut parts, body) = request.into_parts();
-    let body = match stand_in::answer(inbound, &parts, body).await {
-        Asked::Us(answer) => return answer,
-        Asked::Others(body) => body,
+    // A WebSocket over HTTP/2 is from here on what it will be for the upstream.
+    let switching = upgrade::prepare(&mut parts);
+    let body = match stand_in::is_needed(inbound) {
+        true => match Box::pin(stand_in::answer(inbound, &parts, body)).await {
+            Asked::Us(answer) => return answer,
+            Asked::Others(body) => body,
+        },
+        false => body,
     };
     let judged = judge(inbound, &parts, body).await;
-    let (target, judged) = record(inbound, &parts, judged).await?;
-    let Judged { authorized, body, material, permit, route } = judged;
+    let host = record(inbound, &parts, &judged).await?;
+    let Judged { authorized, body, material, permit, route } = judged?.1?;
 
     let progress = Arc::new(Progress::of(permit));
     let mut exchange = Exchange::begin(
-        (inbound.shard.ledger.clone(), inbound.client.clone()),
-        target,
+        inbound.clone(),
+        host,
         authorized.provider().map(|provider| Label::new(&*provider.name)),
         progress.clone(),
     );
-    let switching = upgrade::prepare(&mut parts);
     let limits = &authorized.policy().egress.limits;
-    let wire = if parts.version == Version::HTTP_2 { Wire::Best } else { Wire::Http1 };
+    let both = parts.version == Version::HTTP_2 && switching.is_none();
+    let wire = if both { Wire::Best } else { Wire::Http1 };
     hop::clean_request(&mut parts, switching.is_some());
     let sent = match material.inject(&authorized, (&mut parts, body)) {
         Ok((body, used)) => {
-            let outgoing = (parts, Outgoing::new(body, limits.request_body, progress.clone()));
+            let watch = Watch::new(inbound.clone(), authorized.elsewhere());
+            let outgoing = Outgoing::new(body, (limits.request_body, watch), progress.clone());
             let way = Way { target: authorized.target(), route: &route, wire, limits };
-            let sent = send(&inbound.shard.pool, way, outgoing, &progress).await;
+            let request = Request::from_parts(parts, outgoing);
+            let sent = send(&inbound.shard.pool, way, request, &progress).await;
             sent.map(|(response, lease)| (response, lease, used))
         }
         Err(reason) => Err(reason),
@@ -84,7 +92,7 @@ async fn forward(
     }
     match (response.status(), switching) {
         (StatusCode::SWITCHING_PROTOCOLS, Some(switching)) => {
-            Ok(upgrade::switch(inbound, switching, response, exchange))
+            upgrade::switch(inbound, switching, response, (exchange, authorized))
         }
         (StatusCode::SWITCHING_PROTOCOLS, None) => {
             exchange.failed(EgressReason::UpstreamMalformed);
@@ -104,7 +112,7 @@ struct Judged {
 }
 
 async fn judge(
-    inbound: &Inbound,
+    inbound: &Arc<Inbound>,
     parts: &Parts,
     body: Incoming,
 ) -> Result<(Target, Result<Judged, EgressReason>), EgressReason> {
@@ -117,7 +125,7 @@ async fn judge(
 }
 
 async fn judge_target(
-    inbound: &Inbound,
+    inbound: &Arc<Inbound>,
     target: Target,
     parts: &Parts,
     body: Incoming,
@@ -143,17 +151,17 @@ async fn judge_target(
 async fn record(
     inbound: &Inbound,
     parts: &Parts,
-    judged: Result<(Target, Result<Judged, EgressReason>), EgressReason>,
-) -> Result<(HostName, Judged), EgressReason> {
+    judged: &Result<(Target, Result<Judged, EgressReason>), EgressReason>,
+) -> Result<HostName, EgressReason> {
     let (host, port, judged) = match judged {
-        Ok((target, judged)) => (HostName::new(target.host().to_string()), target.port(), judged),
+        Ok((target, judged)) => (HostName::new(target.host().to_string()), target.port(), judged.as_ref()),
         Err(reason) => (HostName::new(parts.uri.host().unwrap_or_default()), 0, Err(reason)),
     };
-    let outcome = match &judged {
+    let outcome = match judged {
         Ok(_) => Outcome::Allowed,
         Err(reason) => Outcome::Refused { reason: *reason },
     };
-    let provider = judged.as_ref().ok().and_then(|judged| judged.authorized.provider());
+    let provider = judged.ok().and_then(|judged| judged.authorized.provider());
     let event = EgressRequest {
         outcome,
         host: host.clone(),
@@ -161,48 +169,57 @@ async fn record(
         method: Method::new(parts.method.as_str()),
         // A token that stands in the path, at its place or elsewhere, is not written down.
         path: RequestPath::new(parts.uri.path(), &inbound.engine.tokens.places_in(parts.uri.path())),
-        rule: judged.as_ref().ok().map(|judged| Label::new(judged.authorized.rule())),
+        rule: judged.ok().map(|judged| Label::new(judged.authorized.rule())),
         provider: provider.map(|provider| Label::new(&*provider.name)),
     };
-    let placed = judged.as_ref().ok().and_then(|judged| judged.authorized.placed());
+    let placed = judged.ok().and_then(|judged| judged.authorized.placed());
     let injected = placed.map(|(provider, scheme, _)| {
         let (host, provider) = (host.clone(), Label::new(&*provider.name));
         Event::from(CredentialInjected { host, provider, place: material::place(scheme) })
     });
     let events = [Event::from(event)].into_iter().chain(injected);
     inbound.shard.ledger.record_all(&inbound.client, events).await?;
-    judged.map(|judged| (host, judged))
+    Ok(host)
 }
 
 /// Sends the request on a connection that was used before or on a new one. It is sent a second time only if the first
 /// connection was found closed before a byte of it was written.
-pub(crate) async fn send(
-    pool: &Arc<Pool>,
-    way: Way<'_>,
-    (parts, body): (Parts, Outgoing),
-    progress: &Progress,
-) -> Result<(Response<Incoming>, Option<Lease>), EgressReason> {
-    let mut request = Request::from_parts(parts, body);
-    if let Some((sender, lease)) = pool.reuse(way).await {
-        match patiently(way, progress, send_on(sender, lease, way.target, request)).await? {
-            Ok(sent) => return Ok(sent),
-            Err((Some(unsent), _)) => request = unsent,
-            Err((None, reason)) => return Err(reason),
+///
+/// This and what it calls are blocks rather than `async fn`, and are polled where they are: an `async fn` has room for its
+/// arguments twice, and one in another as often as it is passed on, which every request would pay for.
+#[expect(clippy::manual_async_fn, reason = "an async fn would be larger")]
+pub(crate) fn send<'r>(
+    pool: &'r Arc<Pool>,
+    way: Way<'r>,
+    mut request: Request<Outgoing>,
+    progress: &'r Progress,
+) -> impl Future<Output = Result<(Response<Incoming>, Option<Lease>), EgressReason>> + 'r {
+    async move {
+        if let Some((sender, lease)) = pool.reuse(way).await {
+            let sent = pin!(send_on(sender, lease, way.target, request));
+            match patiently(way, progress, sent).await? {
+                Ok(sent) => return Ok(sent),
+                Err((Some(unsent), _)) => request = unsent,
+                Err((None, reason)) => return Err(reason),
+            }
         }
+        // Rare, and large: to make room for it in every request would cost each of them.
+        let anew = async move {
+            let (sender, lease) = pool.open(way).await?;
+            let sent = pin!(send_on(sender, lease, way.target, request));
+            patiently(way, progress, sent).await?.map_err(|(_, reason)| reason)
+        };
+        Box::pin(anew).await
     }
-    let (sender, lease) = pool.open(way).await?;
-    let sent = patiently(way, progress, send_on(sender, lease, way.target, request)).await?;
-    sent.map_err(|(_, reason)| reason)
 }
 
 /// Waits for the head of an answer, and begins to count anew as long as the request itself still moves.
 async fn patiently<T>(
     way: Way<'_>,
     progress: &Progress,
-    answer: impl Future<Output = T>,
+    mut answer: Pin<&mut impl Future<Output = T>>,
 ) -> Result<T, EgressReason> {
     let Some(limit) = way.limits.first_byte_timeout else { return Ok(answer.await) };
-    let mut answer = pin!(answer);
     loop {
         let before = progress.sent.load(Ordering::Relaxed);
         match timeout(limit, answer.as_mut()).await {
@@ -215,30 +232,33 @@ async fn patiently<T>(
 
 type Unsent = (Option<Request<Outgoing>>, EgressReason);
 
-async fn send_on(
+#[expect(clippy::manual_async_fn, reason = "an async fn would be larger")]
+fn send_on<'r>(
     mut sender: Sender,
     lease: Lease,
-    target: &Target,
+    target: &'r Target,
     mut request: Request<Outgoing>,
-) -> Result<(Response<Incoming>, Option<Lease>), Unsent> {
-    let sent = match &mut sender {
-        Sender::Http1(sender) => {
-            hop::for_http1(&mut request, target);
-            sender.send(request).await
-        }
-        Sender::Http2(sender) => {
-            hop::for_http2(&mut request, target);
-            sender.try_send_request(request).await
-        }
-    };
-    match sent {
-        Ok(response) => Ok((response, Some(lease.holding(sender)))),
-        Err(mut error) => {
-            let unsent = error.take_message();
-            let malformed = error.error().is_parse();
-            let reason =
-                if malformed { EgressReason::UpstreamMalformed } else { EgressReason::UpstreamClosed };
-            Err((unsent, reason))
+) -> impl Future<Output = Result<(Response<Incoming>, Option<Lease>), Unsent>> + 'r {
+    async move {
+        let sent = match &mut sender {
+            Sender::Http1(sender) => {
+                hop::for_http1(&mut request, target);
+                sender.send(request).await
+            }
+            Sender::Http2(sender) => {
+                hop::for_http2(&mut request, target);
+                Box::pin(sender.try_send_request(request)).await
+            }
+        };
+        match sent {
+            Ok(response) => Ok((response, Some(lease.holding(sender)))),
+            Err(mut error) => {
+                let unsent = error.take_message();
+                let malformed = error.error().is_parse();
+                let reason =
+                    if malformed { EgressReason::UpstreamMalformed } else { EgressReason::UpstreamClosed };
+                Err((unsent, reason))
+            }
         }
     }
 }

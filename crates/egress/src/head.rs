@@ -11,15 +11,15 @@
 use cofferdam_audit::event::EgressReason;
 
 /// As much as servers commonly accept.
-pub(crate) const LONGEST_HEAD: usize = 64 * 1024;
+pub const LONGEST_HEAD: usize = 64 * 1024;
 /// The HTTP library's own limit for headers that it keeps on the stack.
-const MOST_HEADERS: usize = 100;
+pub const MOST_HEADERS: usize = 100;
 const LONGEST_CHUNK_LINE: usize = 256;
 const LONGEST_TRAILER: usize = 16 * 1024;
 
 /// Why a request cannot be read in one way only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Violation {
+pub enum Violation {
     /// Not a request, or with a line end, a blank or a control character where none belongs.
     Malformed,
     /// Its end could be read in two ways.
@@ -27,6 +27,8 @@ pub(crate) enum Violation {
     TooLarge,
     TooMany,
     TrailerTooLarge,
+    /// It did not arrive whole in time.
+    Late,
 }
 
 impl Violation {
@@ -37,13 +39,14 @@ impl Violation {
             Self::TooLarge => EgressReason::HeaderTooLarge,
             Self::TooMany => EgressReason::HeadersTooMany,
             Self::TrailerTooLarge => EgressReason::TrailerTooLarge,
+            Self::Late => EgressReason::ClientTimeout,
         }
     }
 }
 
 /// How far the body of a request goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Framing {
+pub enum Framing {
     Length(u64),
     Chunked,
 }
@@ -93,7 +96,7 @@ enum TrailerLine {
 
 /// Follows the bytes of one connection.
 #[derive(Debug, Clone)]
-pub(crate) struct Scanner {
+pub struct Scanner {
     at: At,
 }
 
@@ -208,7 +211,7 @@ fn trailer_step(length: usize, line: TrailerLine, byte: u8) -> Result<At, Violat
 }
 
 /// The length of the head that begins here, with the empty line that ends it.
-pub(crate) fn head_end(bytes: &[u8]) -> Result<Option<usize>, Violation> {
+pub fn head_end(bytes: &[u8]) -> Result<Option<usize>, Violation> {
     let window = &bytes[..bytes.len().min(LONGEST_HEAD)];
     match memchr::memmem::find(window, b"\r\n\r\n") {
         Some(at) => Ok(Some(at + 4)),
@@ -226,7 +229,7 @@ fn first_byte(bytes: &[u8]) -> Result<(), Violation> {
 }
 
 /// Checks a whole head and says how far its body goes.
-pub(crate) fn check(head: &[u8]) -> Result<Framing, Violation> {
+pub fn check(head: &[u8]) -> Result<Framing, Violation> {
     let text = head.strip_suffix(b"\r\n\r\n").ok_or(Violation::Malformed)?;
     let mut lines = Lines(Some(text));
     let old = check_request_line(lines.next().unwrap_or_default())?;

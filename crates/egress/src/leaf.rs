@@ -44,10 +44,17 @@ pub(crate) struct Leaves {
 
 /// One day's key and what was signed for it.
 struct Day {
-    since: Instant,
+    since: Moment,
     key: Arc<LeafKey>,
     hosts: HashMap<Host, Arc<Slot>>,
     order: VecDeque<Host>,
+}
+
+/// By both clocks: one stands still while the machine sleeps, the other can be set.
+#[derive(Clone, Copy)]
+struct Moment {
+    steady: Instant,
+    wall: SystemTime,
 }
 
 struct LeafKey {
@@ -64,13 +71,13 @@ pub struct LeafError;
 impl Leaves {
     pub fn new(authority: Arc<Authority>, provider: Arc<CryptoProvider>) -> Result<Self, LeafError> {
         let ticketer = Ticketer::new().map_err(|_| LeafError)?;
-        let day = Mutex::new(Day::begin(Instant::now())?);
+        let day = Mutex::new(Day::begin(Moment::now())?);
         Ok(Self { authority: ArcSwap::new(authority), provider, ticketer, day })
     }
 
     /// Signs by another authority from now on; nothing that the one before signed is shown any more.
     pub fn replace_authority(&self, authority: Arc<Authority>) -> Result<(), LeafError> {
-        let fresh = Day::begin(Instant::now())?;
+        let fresh = Day::begin(Moment::now())?;
         let mut day = self.day.lock().unwrap_or_else(PoisonError::into_inner);
         self.authority.store(authority);
         *day = fresh;
@@ -79,13 +86,13 @@ impl Leaves {
 
     /// The configuration with which to answer a client whose tunnel may be opened.
     pub fn config(&self, tunnel: &Tunnel) -> Result<Arc<ServerConfig>, LeafError> {
-        self.config_at(tunnel.target().host(), Instant::now())
+        self.config_at(tunnel.target().host(), Moment::now())
     }
 
-    fn config_at(&self, host: &Host, now: Instant) -> Result<Arc<ServerConfig>, LeafError> {
+    fn config_at(&self, host: &Host, now: Moment) -> Result<Arc<ServerConfig>, LeafError> {
         let (key, slot) = {
             let mut day = self.day.lock().unwrap_or_else(PoisonError::into_inner);
-            if now.saturating_duration_since(day.since) >= ROTATED_AFTER {
+            if day.since.is_over(now) {
                 *day = Day::begin(now)?;
             }
             (day.key.clone(), day.slot(host))
@@ -112,8 +119,24 @@ impl Leaves {
     }
 }
 
+impl Moment {
+    fn now() -> Self {
+        Self { steady: Instant::now(), wall: SystemTime::now() }
+    }
+
+    /// Whether the day that began then has passed by either clock. One that was set back makes what was signed not
+    /// valid yet: that is over as well, before it is noticed.
+    fn is_over(self, now: Self) -> bool {
+        let by_wall = match now.wall.duration_since(self.wall) {
+            Ok(elapsed) => elapsed >= ROTATED_AFTER,
+            Err(set_back) => set_back.duration() >= SKEW / 2,
+        };
+        by_wall || now.steady.saturating_duration_since(self.steady) >= ROTATED_AFTER
+    }
+}
+
 impl Day {
-    fn begin(now: Instant) -> Result<Self, LeafError> {
+    fn begin(now: Moment) -> Result<Self, LeafError> {
         let pair = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(|_| LeafError)?;
         let der = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(pair.serialize_der()));
         let signing = any_ecdsa_type(&der).map_err(|_| LeafError)?;
@@ -182,7 +205,7 @@ mod tests {
 
     impl Fixture {
         fn config(&self, host: &str) -> Arc<ServerConfig> {
-            self.leaves.config_at(&Host::parse(host).unwrap(), Instant::now()).unwrap()
+            self.leaves.config_at(&Host::parse(host).unwrap(), Moment::now()).unwrap()
         }
 
         /// A whole handshake in memory, as a client that trusts the authority alone.
@@ -239,10 +262,10 @@ mod tests {
     fn the_key_is_new_every_day_and_the_hosts_are_bounded() {
         let fixture = fixture();
         let host = Host::parse("a.example").unwrap();
-        let start = Instant::now();
+        let start = Moment::now();
         let first = fixture.leaves.config_at(&host, start).unwrap();
-        let late = start + ROTATED_AFTER;
-        let second = fixture.leaves.config_at(&host, late + Duration::from_secs(1)).unwrap();
+        let late = start.steady + ROTATED_AFTER + Duration::from_secs(1);
+        let second = fixture.leaves.config_at(&host, Moment { steady: late, ..start }).unwrap();
         assert!(!Arc::ptr_eq(&first, &second));
         assert_eq!(fixture.accepts(second, "a.example"), Ok(()));
         let mut day = fixture.leaves.day.lock().unwrap();
@@ -251,5 +274,16 @@ mod tests {
         }
         assert_eq!((day.hosts.len(), day.order.len()), (CAPACITY, CAPACITY));
         assert!(!day.hosts.contains_key(&host));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_ends_the_day_and_one_that_is_corrected_does_not() {
+        let start = Moment::now();
+        let at = |wall: SystemTime| Moment { wall, ..start };
+        assert!(!start.is_over(start));
+        // As after a week's sleep, which the steady clock does not count.
+        assert!(start.is_over(at(start.wall + ROTATED_AFTER)));
+        assert!(start.is_over(at(start.wall - SKEW)));
+        assert!(!start.is_over(at(start.wall - Duration::from_secs(60))));
     }
 }

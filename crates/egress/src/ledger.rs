@@ -63,6 +63,7 @@ impl Ledger {
         events: impl IntoIterator<Item = Event>,
     ) -> Result<(), EgressReason> {
         let written = match self.enter(client, events) {
+            // A leader that was dropped before it wrote has written nothing: that is a no.
             Some(follower) => follower.await.unwrap_or(false),
             None => {
                 let lead = Lead { ledger: self };

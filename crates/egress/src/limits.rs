@@ -12,12 +12,16 @@ use std::time::Instant;
 use cofferdam_audit::event::EgressReason;
 use cofferdam_policy::document::EgressLimits;
 
+use crate::client::Client;
+
 const MINUTE: u64 = 60 * 1_000_000_000;
 
 /// What a client has used.
 #[derive(Debug, Default)]
 pub struct Allowance {
     all: Arc<Used>,
+    /// Connections that are open.
+    connections: AtomicU32,
     /// By the name of the provider; only those of the policy come here, so there are few.
     providers: Mutex<HashMap<Box<str>, Arc<Used>>>,
 }
@@ -39,6 +43,41 @@ pub(crate) struct Permit {
     all: Arc<Used>,
     provider: Option<Arc<Used>>,
     bytes_per_minute: Option<u64>,
+}
+
+/// One open connection.
+pub(crate) struct Connected {
+    client: Arc<Client>,
+    pub crowd: Crowd,
+}
+
+/// How many connections a client has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Crowd {
+    Fits,
+    /// This one is too many, and can still be told so.
+    TooMany,
+    /// So many that nobody is told anything.
+    FarTooMany,
+}
+
+impl Connected {
+    pub fn new(client: &Arc<Client>) -> Self {
+        let count = client.used.connections.fetch_add(1, Ordering::Relaxed) + 1;
+        let limit = client.policy.now().egress.limits.connections.unwrap_or(u32::MAX);
+        let crowd = match count {
+            _ if count <= limit => Crowd::Fits,
+            _ if count - limit <= limit.div_ceil(4) => Crowd::TooMany,
+            _ => Crowd::FarTooMany,
+        };
+        Self { client: client.clone(), crowd }
+    }
+}
+
+impl Drop for Connected {
+    fn drop(&mut self) {
+        self.client.used.connections.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Allowance {

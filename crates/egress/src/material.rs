@@ -31,7 +31,7 @@ pub(crate) struct Used {
 
 impl Material {
     pub async fn gather(
-        inbound: &Inbound,
+        inbound: &Arc<Inbound>,
         authorized: &Authorized,
         (parts, body): (&Parts, &RequestBody),
     ) -> Result<Self, EgressReason> {
@@ -48,7 +48,7 @@ impl Material {
             }
             Shape::GoogleAccount | Shape::OAuthClient | Shape::GithubApp => {
                 let from = credentials.secret(&provider.name).await?;
-                let token = inbound.engine.mints.token(inbound, authorized, &from).await?;
+                let token = Box::pin(inbound.engine.mints.token(inbound, authorized, &from)).await?;
                 Ok(Self::Minted { from, token })
             }
         }

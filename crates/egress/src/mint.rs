@@ -53,7 +53,7 @@ impl Mints {
     /// The access token of a request's provider.
     pub async fn token(
         &self,
-        inbound: &Inbound,
+        inbound: &Arc<Inbound>,
         authorized: &Authorized,
         from: &Arc<Secret>,
     ) -> Result<Arc<Secret>, EgressReason> {
@@ -165,7 +165,7 @@ enum Failure {
 
 /// `refresh_token` is the one to send in place of the stored one; the one to send next time comes back.
 async fn mint(
-    inbound: &Inbound,
+    inbound: &Arc<Inbound>,
     authorized: &Authorized,
     (scheme, from): (&Scheme, &Secret),
     refresh_token: Option<Arc<Secret>>,

@@ -18,7 +18,7 @@ use crate::authorize::{Authorized, Minting};
 use crate::dial::Wire;
 use crate::exchange::Exchange;
 use crate::forward;
-use crate::outgoing::{Outgoing, Progress, RequestBody};
+use crate::outgoing::{Outgoing, Progress};
 use crate::pool::Way;
 use crate::scheme::oauth2::TokenRequest;
 use crate::serve::Inbound;
@@ -28,7 +28,7 @@ const ANSWER_CAP: usize = 256 * 1024;
 
 /// Sends it, and takes the status and the whole answer.
 pub(crate) async fn send(
-    inbound: &Inbound,
+    inbound: &Arc<Inbound>,
     authorized: &Authorized,
     request: TokenRequest,
 ) -> Result<(u16, Zeroizing<Vec<u8>>), EgressReason> {
@@ -46,8 +46,7 @@ pub(crate) async fn send(
     };
     inbound.shard.ledger.record(&inbound.client, event).await?;
     let progress = Arc::new(Progress::default());
-    let whose = (inbound.shard.ledger.clone(), inbound.client.clone());
-    let mut exchange = Exchange::begin(whose, host, provider, progress.clone());
+    let mut exchange = Exchange::begin(inbound.clone(), host, provider, progress.clone());
     let answered = timeout(TIMEOUT, exchanged(inbound, &minting, request, (&mut exchange, progress)));
     match answered.await.unwrap_or(Err(EgressReason::UpstreamTimeout)) {
         Ok(answer) => {
@@ -62,7 +61,7 @@ pub(crate) async fn send(
 }
 
 async fn exchanged(
-    inbound: &Inbound,
+    inbound: &Arc<Inbound>,
     minting: &Minting,
     request: TokenRequest,
     (exchange, progress): (&mut Exchange, Arc<Progress>),
@@ -73,10 +72,10 @@ async fn exchanged(
     (parts.method, parts.uri, parts.headers) = (http::Method::POST, url, headers);
     parts.version = Version::HTTP_11;
     crate::scheme::announce_length(&mut parts, body.len());
-    let outgoing = (parts, Outgoing::new(RequestBody::rewritten(body), None, progress.clone()));
+    let request = Request::from_parts(parts, Outgoing::own(body, progress.clone()));
     let limits = &minting.policy().egress.limits;
     let way = Way { target: minting.target(), route: &route, wire: Wire::Http1, limits };
-    let (response, lease) = forward::send(&inbound.shard.pool, way, outgoing, &progress).await?;
+    let (response, lease) = forward::send(&inbound.shard.pool, way, request, &progress).await?;
     let status = response.status().as_u16();
     exchange.answered(status, lease);
     let answer = collect(response.into_body(), exchange).await?;
@@ -87,11 +86,7 @@ async fn collect(mut body: Incoming, exchange: &mut Exchange) -> Result<Zeroizin
     // Large enough for any answer that is one; a buffer that grows leaves copies of the token behind.
     let mut whole = Zeroizing::new(Vec::with_capacity(16 * 1024));
     let mut next = async |exchange: &mut Exchange| {
-        poll_fn(|context| {
-            exchange.drive(context);
-            Pin::new(&mut body).poll_frame(context)
-        })
-        .await
+        poll_fn(|context| exchange.drive(context, |context| Pin::new(&mut body).poll_frame(context))).await
     };
     while let Some(frame) = next(exchange).await {
         let Ok(data) = frame.map_err(|_| EgressReason::UpstreamClosed)?.into_data() else { continue };

@@ -9,6 +9,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use cofferdam_audit::event::EgressReason;
+use http::header::EXPECT;
 use http::request::Parts;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
@@ -18,9 +19,12 @@ use crate::authorize::{Admitted, BodyNeed};
 use crate::limits::Permit;
 use crate::scheme::sigv4::{ChunkError, ChunkResigner};
 use crate::scheme::{BODY_CAP, is_encoded};
+use crate::watch::Watch;
 
 /// The largest body that is held because its signature stands in the head.
 const SIGNED_CAP: u64 = 32 * 1024 * 1024;
+/// How much of a body that is refused for its length is still read.
+const DISCARDED: usize = 16 * 1024 * 1024;
 
 /// The body of a request that the rules let through.
 pub(crate) enum RequestBody {
@@ -45,13 +49,16 @@ impl RequestBody {
             BodyNeed::Signed => limit.min(SIGNED_CAP),
         };
         if body.size_hint().lower() > limit {
+            // Who asked whether to go on is told so by the answer.
+            if !parts.headers.contains_key(EXPECT) {
+                Box::pin(discard(body)).await;
+            }
             return Err(EgressReason::BodyTooLarge);
         }
         if need == BodyNeed::None {
             return Ok(Self::Streamed(body));
         }
-        // It is read to its end before it is refused: clients that are still sending may miss the answer.
-        let whole = collect(body, limit).await?;
+        let whole = Box::pin(collect(body, limit)).await?;
         match need {
             BodyNeed::Signed => Ok(Self::Covered(Bytes::from(whole))),
             _ if is_encoded(parts) && !whole.is_empty() => Err(EgressReason::BodyEncoded),
@@ -96,6 +103,8 @@ async fn collect(mut body: Incoming, limit: u64) -> Result<Vec<u8>, EgressReason
         let frame = frame.map_err(|_| EgressReason::ClientClosed)?;
         let Some(data) = frame.data_ref() else { continue };
         if (whole.len() + data.len()) as u64 > limit {
+            drop(whole);
+            discard(body).await;
             return Err(EgressReason::BodyTooLarge);
         }
         whole.extend_from_slice(data);
@@ -103,11 +112,25 @@ async fn collect(mut body: Incoming, limit: u64) -> Result<Vec<u8>, EgressReason
     Ok(whole)
 }
 
+/// Reads on a while before a body is refused: clients that are still sending when the connection is closed miss the
+/// answer.
+async fn discard(mut body: Incoming) {
+    let mut left = DISCARDED;
+    while let Some(Ok(frame)) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+        match left.checked_sub(frame.data_ref().map_or(0, Bytes::len)) {
+            Some(less) => left = less,
+            None => return,
+        }
+    }
+}
+
 /// What goes to the upstream, counted, and cut off with an error when it grows past the limit. It is never
 /// shortened: the upstream sees a broken request and no whole one.
 pub(crate) struct Outgoing {
     body: RequestBody,
     left: u64,
+    /// None where all of it was looked into already.
+    watch: Option<Watch>,
     progress: Arc<Progress>,
 }
 
@@ -144,13 +167,44 @@ impl Progress {
 }
 
 impl Outgoing {
-    pub fn new(body: RequestBody, limit: Option<u64>, progress: Arc<Progress>) -> Self {
-        // One that is at hand was measured as the client sent it; the credential may be longer than the token.
-        let left = match body {
-            RequestBody::Streamed(_) | RequestBody::Resigned(..) => limit.unwrap_or(u64::MAX),
-            RequestBody::Whole(_) | RequestBody::Covered(_) => u64::MAX,
+    pub fn new(body: RequestBody, (limit, watch): (Option<u64>, Watch), progress: Arc<Progress>) -> Self {
+        let (left, watch) = match &body {
+            RequestBody::Streamed(body) => {
+                (limit.unwrap_or(u64::MAX), (!body.is_end_stream()).then_some(watch))
+            }
+            RequestBody::Resigned(..) => (limit.unwrap_or(u64::MAX), Some(watch)),
+            // One that is at hand was measured as the client sent it; the credential may be longer than the token.
+            RequestBody::Whole(_) | RequestBody::Covered(_) => (u64::MAX, None),
         };
-        Self { body, left, progress }
+        Self { body, left, watch, progress }
+    }
+
+    /// A body of our own.
+    pub fn own(body: Zeroizing<Vec<u8>>, progress: Arc<Progress>) -> Self {
+        Self { body: RequestBody::rewritten(body), left: u64::MAX, watch: None, progress }
+    }
+
+    /// Whether this may go: more of the body, or what comes after it.
+    fn pass_on(&mut self, frame: &Frame<Bytes>) -> Result<(), EgressReason> {
+        if let Some(data) = frame.data_ref() {
+            return self.pass(data);
+        }
+        let (Some(trailers), Some(watch)) = (frame.trailers_ref(), &mut self.watch) else { return Ok(()) };
+        for (name, value) in trailers {
+            for text in [name.as_str().as_bytes(), value.as_bytes()] {
+                watch.begin_anew();
+                watch.look(text)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn pass(&mut self, data: &[u8]) -> Result<(), EgressReason> {
+        self.left = self.left.checked_sub(data.len() as u64).ok_or(EgressReason::BodyTooLarge)?;
+        self.progress.spend(data.len())?;
+        self.watch.as_mut().map_or(Ok(()), |watch| watch.look(data))?;
+        self.progress.sent.fetch_add(data.len() as u64, Ordering::Relaxed);
+        Ok(())
     }
 }
 
@@ -206,17 +260,9 @@ impl Body for Outgoing {
                 Some(Ok(frame)) => frame,
             },
         };
-        if let Some(data) = frame.data_ref() {
-            let length = data.len() as u64;
-            let left = this.left.checked_sub(length).ok_or(EgressReason::BodyTooLarge);
-            match left.and_then(|left| this.progress.spend(data.len()).map(|()| left)) {
-                Ok(left) => this.left = left,
-                Err(reason) => {
-                    let _ = this.progress.stopped.set(reason);
-                    return Poll::Ready(Some(Err(OutgoingError::Stopped(reason))));
-                }
-            }
-            this.progress.sent.fetch_add(length, Ordering::Relaxed);
+        if let Err(reason) = this.pass_on(&frame) {
+            let _ = this.progress.stopped.set(reason);
+            return Poll::Ready(Some(Err(OutgoingError::Stopped(reason))));
         }
         Poll::Ready(Some(Ok(frame)))
     }

@@ -6,11 +6,12 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Context;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use cofferdam_audit::event::EgressReason;
 use cofferdam_policy::document::EgressLimits;
+use hyper::client::conn::http2;
 
 use crate::dial::{Dialler, Http1, Sender, Wire};
 use crate::outgoing::Outgoing;
@@ -20,6 +21,9 @@ use crate::target::Target;
 /// Servers commonly close after a minute or more; a connection that is older is not tried.
 const LONGEST_IDLE: Duration = Duration::from_secs(55);
 const MOST_IDLE: usize = 1024;
+/// As many as every server should take (RFC 9113). With more on one connection some would wait for others to end,
+/// and an answer that streams may last for hours.
+const MOST_STREAMS: usize = 100;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
@@ -47,11 +51,30 @@ impl Way<'_> {
 #[derive(Default)]
 struct Kept {
     idle: Vec<(Http1, Instant)>,
-    shared: Option<hyper::client::conn::http2::SendRequest<Outgoing>>,
+    shared: Vec<Shared>,
     /// Held while the first connection is opened: if it turns out to be HTTP/2, one is enough for all.
     opening: Arc<tokio::sync::Mutex<()>>,
     /// The upstream does not speak HTTP/2, so that opening one by one gains nothing.
     only_http1: bool,
+}
+
+/// A connection of HTTP/2.
+struct Shared {
+    sender: http2::SendRequest<Outgoing>,
+    /// Every stream on it holds on to this.
+    streams: Arc<()>,
+    used: Instant,
+}
+
+impl Shared {
+    fn is_alive(&self, now: Instant) -> bool {
+        let recent = now.saturating_duration_since(self.used) < LONGEST_IDLE;
+        !self.sender.is_closed() && (recent || Arc::strong_count(&self.streams) > 1)
+    }
+
+    fn has_room(&self) -> bool {
+        !self.sender.is_closed() && Arc::strong_count(&self.streams) <= MOST_STREAMS
+    }
 }
 
 pub(crate) struct Pool {
@@ -64,6 +87,9 @@ pub(crate) struct Lease {
     pool: Arc<Pool>,
     key: Key,
     sender: Option<Http1>,
+    /// A place on a connection of HTTP/2, held until the answer has ended.
+    #[expect(dead_code, reason = "it counts by being there")]
+    stream: Option<Arc<()>>,
 }
 
 impl Pool {
@@ -75,19 +101,19 @@ impl Pool {
     pub async fn reuse(self: &Arc<Self>, way: Way<'_>) -> Option<(Sender, Lease)> {
         for endpoint in &way.route.endpoints {
             let key = way.key(*endpoint);
-            while let Some(mut sender) = self.take(&key) {
+            while let Some((mut sender, stream)) = self.take(&key) {
                 if let Sender::Http1(connection) = &mut sender
                     && !connection.is_usable().await
                 {
                     continue;
                 }
-                return Some((sender, Lease { pool: self.clone(), key, sender: None }));
+                return Some((sender, Lease { pool: self.clone(), key, sender: None, stream }));
             }
         }
         None
     }
 
-    fn take(&self, key: &Key) -> Option<Sender> {
+    fn take(&self, key: &Key) -> Option<(Sender, Option<Arc<()>>)> {
         self.kept().get_mut(key)?.take()
     }
 
@@ -96,8 +122,8 @@ impl Pool {
         let now = Instant::now();
         self.kept().retain(|_, kept| {
             kept.idle.retain(|(_, since)| now.saturating_duration_since(*since) < LONGEST_IDLE);
-            kept.shared.take_if(|shared| shared.is_closed());
-            !kept.idle.is_empty() || kept.shared.is_some() || Arc::strong_count(&kept.opening) > 1
+            kept.shared.retain(|shared| shared.is_alive(now));
+            !kept.idle.is_empty() || !kept.shared.is_empty() || Arc::strong_count(&kept.opening) > 1
         });
     }
 
@@ -118,11 +144,18 @@ impl Pool {
         let key = Key { endpoint, ..first };
         let mut kept = self.kept();
         let slot = kept.entry(key.clone()).or_default();
-        match &sender {
-            Sender::Http1(_) => slot.only_http1 = true,
-            Sender::Http2(sender) => slot.shared = Some(sender.clone()),
-        }
-        Ok((sender, Lease { pool: self.clone(), key, sender: None }))
+        let stream = match &sender {
+            Sender::Http1(_) => {
+                slot.only_http1 = true;
+                None
+            }
+            Sender::Http2(sender) => {
+                let (sender, streams) = (sender.clone(), Arc::new(()));
+                slot.shared.push(Shared { sender, streams: streams.clone(), used: Instant::now() });
+                Some(streams)
+            }
+        };
+        Ok((sender, Lease { pool: self.clone(), key, sender: None, stream }))
     }
 
     fn opening(&self, key: &Key) -> Option<Arc<tokio::sync::Mutex<()>>> {
@@ -141,18 +174,17 @@ impl Pool {
 
 impl Kept {
     /// The connection that was used last is the one that is most likely still open.
-    fn take(&mut self) -> Option<Sender> {
-        if let Some(shared) = self.shared.take_if(|shared| shared.is_closed()).or(self.shared.clone())
-            && !shared.is_closed()
-        {
-            return Some(Sender::Http2(shared));
+    fn take(&mut self) -> Option<(Sender, Option<Arc<()>>)> {
+        if let Some(shared) = self.shared.iter_mut().find(|shared| shared.has_room()) {
+            shared.used = Instant::now();
+            return Some((Sender::Http2(shared.sender.clone()), Some(shared.streams.clone())));
         }
         let (sender, since) = self.idle.pop()?;
         if since.elapsed() >= LONGEST_IDLE {
             self.idle.clear();
             return None;
         }
-        Some(Sender::Http1(sender))
+        Some((Sender::Http1(sender), None))
     }
 }
 
@@ -166,10 +198,15 @@ impl Lease {
         self
     }
 
-    /// Moves the connection on, so that more of the answer comes.
-    pub fn drive(&mut self, context: &mut Context<'_>) {
-        if let Some(sender) = &mut self.sender {
-            sender.drive(context);
+    /// Moves the connection on, so that more of the answer comes to what waits for it.
+    pub fn drive<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        mut waiting: impl FnMut(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<T> {
+        match &mut self.sender {
+            Some(sender) => sender.drive(context, waiting),
+            None => waiting(context),
         }
     }
 

@@ -7,19 +7,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cofferdam_audit::Recorder;
+use cofferdam_audit::event::EgressReason;
 use cofferdam_secrets::Store;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::CertificateDer;
 use tokio::task::JoinSet;
 
 use crate::ca::Authority;
-use crate::client::Client;
+use crate::client::{Client, Door};
 use crate::counts::Counts;
 use crate::credentials::Credentials;
 use crate::dial::Dialler;
 use crate::engine::Engine;
 use crate::leaf::Leaves;
+use crate::limits::{Connected, Crowd};
 use crate::mint::Mints;
+use crate::peer;
 use crate::resolve::Names;
 use crate::serve;
 use crate::shard::{Seat, Shards};
@@ -93,6 +96,11 @@ impl Proxy {
         &self.engine.counts
     }
 
+    /// How many decisions are not on record: those that were refused for that, and those that were let go on.
+    pub fn unrecorded(&self) -> u64 {
+        self.engine.counts.unrecorded() + self.engine.recorder.lost()
+    }
+
     /// Shows certificates of another authority from now on; false if there is no key for them.
     pub fn replace_authority(&self, authority: Arc<Authority>) -> bool {
         self.engine.leaves.replace_authority(authority).is_ok()
@@ -132,9 +140,13 @@ impl Proxy {
             match listener.accept().await.and_then(|(stream, _)| stream.into_std()) {
                 Ok(stream) => {
                     while connections.try_join_next().is_some() {}
+                    let connected = Connected::new(&client);
+                    if connected.crowd == Crowd::FarTooMany {
+                        continue;
+                    }
                     let (seat, client) = (self.shards.seat(), client.clone());
                     let runtime = seat.runtime.clone();
-                    connections.spawn_on(connection(seat, client, stream), &runtime);
+                    connections.spawn_on(connection((seat, connected), client, stream), &runtime);
                 }
                 // Out of descriptors, or a client that left before it was accepted: neither ends the service.
                 Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
@@ -143,6 +155,13 @@ impl Proxy {
     }
 }
 
-async fn connection(seat: Seat, client: Arc<Client>, stream: TcpStream) {
-    serve::connection(seat.shard.clone(), client, stream).await;
+async fn connection((seat, connected): (Seat, Connected), client: Arc<Client>, stream: TcpStream) {
+    let refused = match connected.crowd {
+        Crowd::TooMany | Crowd::FarTooMany => EgressReason::ConcurrencyLimited,
+        Crowd::Fits if client.door == Door::Shared && !peer::may_knock(&stream) => {
+            EgressReason::ClientUnidentified
+        }
+        Crowd::Fits => return serve::connection(seat.shard.clone(), client, stream).await,
+    };
+    serve::turn_away(&seat.shard, (&client, stream), refused).await;
 }

@@ -87,11 +87,11 @@ impl Names {
             return Ok(Route { endpoints: vec![Endpoint { address, port }], through: Through::Nothing });
         }
         if let Some((host, port)) = &egress.upstream_proxy {
-            return self.through(egress, target, (host, *port)).await;
+            return Box::pin(self.through(egress, target, (host, *port))).await;
         }
         let addresses = match target.host() {
             Host::Address(address) => Arc::from([*address]),
-            Host::Name(name) => self.lookup(name).await?,
+            Host::Name(name) => Box::pin(self.lookup(name)).await?,
         };
         let checked = addresses.iter().filter_map(|address| egress.deny.check(*address).ok());
         let endpoints: Vec<_> = checked.map(|address| Endpoint { address, port }).collect();

@@ -9,23 +9,29 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use cofferdam_audit::HostName;
 use cofferdam_audit::event::{EgressReason, EgressTunnel, Outcome};
 use cofferdam_policy::host::Host;
+use http::{Request, Response};
+use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::server::Acceptor;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::LazyConfigAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use crate::authorize::{self, Tunnel};
+use crate::body::Answer;
 use crate::client::{Client, Door};
+use crate::connect;
 use crate::engine::Engine;
 use crate::forward;
 use crate::head;
@@ -34,11 +40,10 @@ use crate::refusal;
 use crate::shard::Shard;
 use crate::strict::{Strict, Verdict};
 use crate::target::{Arrival, Protocol, Target, TargetError};
+use crate::vigil::{Vigil, Watched};
 
-/// Until a client has said what it wants.
-const OPENING_TIMEOUT: Duration = Duration::from_secs(30);
-/// Between two requests, and for the head of one.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
+/// For somebody who is not served.
+const MOMENT: Duration = Duration::from_secs(1);
 const CONNECT: &[u8] = b"CONNECT ";
 const HANDSHAKE: u8 = 0x16;
 const ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
@@ -61,33 +66,84 @@ pub(crate) async fn connection(shard: Arc<Shard>, client: Arc<Client>, stream: s
     let _ = serve(shard, client, stream).await;
 }
 
-async fn serve(shard: Arc<Shard>, client: Arc<Client>, mut stream: TcpStream) -> io::Result<()> {
+/// What a connection turned out to be. What it took to find out is thrown away before it is served, because it may be
+/// idle for hours and should cost little then.
+enum Opened {
+    /// Nothing that is served any further.
+    Over,
+    Clear(Arc<Inbound>, TcpStream, Vec<u8>),
+    Http1(Arc<Inbound>, Tls),
+    Http2(Arc<Inbound>, Tls),
+}
+
+type Tls = Box<TlsStream<Prefixed<TcpStream>>>;
+
+async fn serve(shard: Arc<Shard>, client: Arc<Client>, stream: TcpStream) -> io::Result<()> {
+    let opened = Box::pin(open(shard, client, stream)).await?;
+    match opened {
+        Opened::Over => Ok(()),
+        Opened::Clear(inbound, stream, first) => Box::pin(requests(inbound, stream, first)).await,
+        Opened::Http1(inbound, stream) => Box::pin(requests(inbound, stream, Vec::new())).await,
+        Opened::Http2(inbound, stream) => Box::pin(streams(inbound, stream)).await,
+    }
+}
+
+/// Tells somebody why nothing is served on this connection, if it says something within a moment. Whoever leaves without
+/// a word, as one does who only wants to know whether somebody listens, was refused nothing.
+pub(crate) async fn turn_away(
+    shard: &Shard,
+    (client, stream): (&Arc<Client>, std::net::TcpStream),
+    reason: EgressReason,
+) {
+    let Ok(mut stream) = TcpStream::from_std(stream) else { return };
+    let first = match timeout(MOMENT, first_bytes(&mut stream)).await {
+        Ok(Ok(first)) if first.is_empty() => return,
+        Ok(Err(_)) => return,
+        Ok(Ok(first)) => first,
+        Err(_) => Vec::new(),
+    };
+    let (outcome, host) = (Outcome::Refused { reason }, HostName::new(String::new()));
+    let _ = shard.ledger.record(client, EgressTunnel { outcome, host, port: 0, rule: None }).await;
+    let told = async {
+        match first.first() {
+            None => return Ok(0),
+            Some(&HANDSHAKE) => stream.write_all(ACCESS_DENIED).await?,
+            Some(_) => stream.write_all(&refusal::bytes(reason)).await?,
+        }
+        stream.shutdown().await?;
+        // What is closed while there is something to read is reset, and the answer may be lost.
+        tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
+    };
+    let _ = timeout(MOMENT, told).await;
+}
+
+async fn open(shard: Arc<Shard>, client: Arc<Client>, mut stream: TcpStream) -> io::Result<Opened> {
     let dialled = client.dialled(&stream);
-    let first = opening(first_bytes(&mut stream)).await?;
+    let first = opening(&client, first_bytes(&mut stream)).await?;
     match first.as_slice() {
-        [] => Ok(()),
+        [] => Ok(Opened::Over),
         [HANDSHAKE, ..] => {
             let port = match client.door {
-                Door::Proxy => Protocol::Https.default_port(),
+                Door::Proxy | Door::Shared => Protocol::Https.default_port(),
                 Door::Transparent { port } => port,
             };
             handshake(shard, client, Prefixed::new(stream, first), Named::InHandshake { dialled, port }).await
         }
-        start if start.starts_with(CONNECT) => connect(shard, client, stream, first).await,
+        start if start.starts_with(CONNECT) => tunnelled(shard, client, stream, first).await,
         _ => {
             let arrival = match client.door {
-                Door::Proxy => Arrival::Proxy,
+                Door::Proxy | Door::Shared => Arrival::Proxy,
                 Door::Transparent { port } => {
                     Arrival::Transparent { port, dialled: dialled.filter(|host| host.name().is_some()) }
                 }
             };
-            requests(Inbound::new(shard, client, arrival), stream, first).await
+            Ok(Opened::Clear(Inbound::new(shard, client, arrival), stream, first))
         }
     }
 }
 
-async fn opening<T>(future: impl Future<Output = io::Result<T>>) -> io::Result<T> {
-    timeout(OPENING_TIMEOUT, future).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+async fn opening<T>(client: &Client, future: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    timeout(client.head_timeout(), future).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
 /// Enough bytes to tell the three apart.
@@ -101,13 +157,13 @@ async fn first_bytes(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Vec<u8
     Ok(bytes)
 }
 
-async fn connect(
+async fn tunnelled(
     shard: Arc<Shard>,
     client: Arc<Client>,
     mut stream: TcpStream,
     mut bytes: Vec<u8>,
-) -> io::Result<()> {
-    let head = opening(async {
+) -> io::Result<Opened> {
+    let head = opening(&client, async {
         loop {
             match head::head_end(&bytes) {
                 Ok(Some(end)) => return Ok(Ok(end)),
@@ -119,7 +175,7 @@ async fn connect(
             }
         }
     });
-    let asked = head.await?.and_then(|end| tunnel_target(&bytes[..end]).map(|target| (target, end)));
+    let asked = head.await?.and_then(|end| connect::target(&bytes[..end]).map(|target| (target, end)));
     let (target, end) = match asked {
         Ok(asked) => asked,
         Err(reason) => return refuse(&mut stream, reason).await,
@@ -130,37 +186,16 @@ async fn connect(
     };
     stream.write_all(ESTABLISHED).await?;
     let mut first = bytes.split_off(end);
-    if first.is_empty() && opening(stream.read_buf(&mut first)).await? == 0 {
-        return Ok(());
+    if first.is_empty() && opening(&client, stream.read_buf(&mut first)).await? == 0 {
+        return Ok(Opened::Over);
     }
     match first[0] {
         HANDSHAKE => handshake(shard, client, Prefixed::new(stream, first), Named::ByTunnel(tunnel)).await,
         _ => {
             let target = tunnel.target().clone().in_the_clear();
-            requests(Inbound::new(shard, client, Arrival::Agreed(target)), stream, first).await
+            Ok(Opened::Clear(Inbound::new(shard, client, Arrival::Agreed(target)), stream, first))
         }
     }
-}
-
-/// The target of a `CONNECT`, with which a `Host` must agree.
-fn tunnel_target(bytes: &[u8]) -> Result<Target, EgressReason> {
-    head::check(bytes).map_err(head::Violation::reason)?;
-    let mut headers = [httparse::EMPTY_HEADER; 100];
-    let mut request = httparse::Request::new(&mut headers);
-    request.parse(bytes).map_err(|_| EgressReason::MalformedRequest)?;
-    let text = request.path.ok_or(EgressReason::MalformedRequest)?;
-    let target = Target::of_connect(text, Protocol::Https).map_err(TargetError::reason)?;
-    let mut hosts = request.headers.iter().filter(|header| header.name.eq_ignore_ascii_case("host"));
-    match (hosts.next(), hosts.next()) {
-        (None, _) => Ok(target),
-        (Some(host), None) if agrees(&target, host.value) => Ok(target),
-        _ => Err(EgressReason::TargetMismatch),
-    }
-}
-
-fn agrees(target: &Target, host: &[u8]) -> bool {
-    let named = std::str::from_utf8(host).ok().and_then(|text| Host::parse_with_port(text).ok());
-    named.is_some_and(|(host, port)| host == *target.host() && port.is_none_or(|port| port == target.port()))
 }
 
 async fn open_tunnel(shard: &Shard, client: &Arc<Client>, target: Target) -> Result<Tunnel, EgressReason> {
@@ -176,9 +211,10 @@ async fn open_tunnel(shard: &Shard, client: &Arc<Client>, target: Target) -> Res
     judged
 }
 
-async fn refuse(stream: &mut (impl AsyncWrite + Unpin), reason: EgressReason) -> io::Result<()> {
+async fn refuse(stream: &mut (impl AsyncWrite + Unpin), reason: EgressReason) -> io::Result<Opened> {
     stream.write_all(&refusal::bytes(reason)).await?;
-    stream.shutdown().await
+    stream.shutdown().await?;
+    Ok(Opened::Over)
 }
 
 /// Who named the target of a handshake.
@@ -196,8 +232,8 @@ async fn handshake(
     client: Arc<Client>,
     stream: Prefixed<TcpStream>,
     named: Named,
-) -> io::Result<()> {
-    let mut start = opening(LazyConfigAcceptor::new(Acceptor::default(), stream)).await?;
+) -> io::Result<Opened> {
+    let mut start = opening(&client, LazyConfigAcceptor::new(Acceptor::default(), stream)).await?;
     let name = start.client_hello().server_name().map(str::to_owned);
     let tunnel = agreed_tunnel(&shard, &client, name.as_deref(), named).await;
     let config = tunnel.and_then(|tunnel| {
@@ -205,15 +241,13 @@ async fn handshake(
     });
     let Ok((config, tunnel)) = config else {
         start.io.write_all(ACCESS_DENIED).await?;
-        return start.io.shutdown().await;
+        start.io.shutdown().await?;
+        return Ok(Opened::Over);
     };
-    let stream = opening(start.into_stream(config)).await?;
+    let stream = Box::new(opening(&client, start.into_stream(config)).await?);
     let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
     let inbound = Inbound::new(shard, client, Arrival::Agreed(tunnel.target().clone()));
-    match h2 {
-        true => streams(inbound, stream).await,
-        false => requests(inbound, stream, Vec::new()).await,
-    }
+    Ok(if h2 { Opened::Http2(inbound, stream) } else { Opened::Http1(inbound, stream) })
 }
 
 async fn agreed_tunnel(
@@ -246,6 +280,19 @@ impl Inbound {
     fn new(shard: Arc<Shard>, client: Arc<Client>, arrival: Arrival) -> Arc<Self> {
         Arc::new(Self { engine: shard.engine.clone(), shard, client, arrival, verdict: Arc::default() })
     }
+
+    /// Whether a request is under way: each of them holds on to this, besides the connection and who keeps an eye on it.
+    pub fn is_busy(self: &Arc<Self>) -> bool {
+        Arc::strong_count(self) > 2
+    }
+}
+
+/// One request. The library has room for it in every connection, used or not, so it is put elsewhere.
+fn answered(
+    inbound: Arc<Inbound>,
+    request: Request<Incoming>,
+) -> Pin<Box<dyn Future<Output = Result<Response<Answer>, Infallible>> + Send>> {
+    Box::pin(async move { Ok(forward::answer(&inbound, request).await) })
 }
 
 /// HTTP/1.1.
@@ -253,17 +300,12 @@ async fn requests<S>(inbound: Arc<Inbound>, stream: S, first: Vec<u8>) -> io::Re
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let stream = Strict::new(stream, first, inbound.verdict.clone());
-    let service = service_fn(move |request| {
-        let inbound = inbound.clone();
-        async move { Ok::<_, Infallible>(forward::answer(&inbound, request).await) }
-    });
+    let stream = Strict::new(stream, first, &inbound);
+    let service = service_fn(move |request| answered(inbound.clone(), request));
     http1::Builder::new()
         .preserve_header_case(true)
         .half_close(true)
         .auto_date_header(false)
-        .timer(TokioTimer::new())
-        .header_read_timeout(IDLE_TIMEOUT)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades()
         .await
@@ -275,17 +317,15 @@ async fn streams<S>(inbound: Arc<Inbound>, stream: S) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let service = service_fn(move |request| {
-        let inbound = inbound.clone();
-        async move { Ok::<_, Infallible>(forward::answer(&inbound, request).await) }
-    });
+    let stream = Watched::new(stream, Vigil::new(inbound.clone()));
+    let service = service_fn(move |request| answered(inbound.clone(), request));
     http2::Builder::new(TokioExecutor::new())
         .auto_date_header(false)
         .max_header_list_size(64 * 1024)
         .max_concurrent_streams(256)
+        .enable_connect_protocol()
         .initial_stream_window_size(1 << 20)
         .initial_connection_window_size(4 << 20)
-        .timer(TokioTimer::new())
         .serve_connection(TokioIo::new(stream), service)
         .await
         .map_err(io::Error::other)

@@ -13,13 +13,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cofferdam_audit::Label;
 use cofferdam_policy::document::Project;
 use cofferdam_policy::layers::{Layered, RunOptions};
-use cofferdam_policy::provider::{Provider, Shape};
+use cofferdam_policy::provider::{Kind, Provider, Shape};
 use cofferdam_policy::rules::AllowRule;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
 use crate::client::{Client, ClientId, Door, Watcher};
-use crate::dns::{GivenAddresses, Resolver};
+use crate::dns::{GivenAddresses, Range, Resolver};
 use crate::policy::{LivePolicy, Policy};
 use crate::proxy::Proxy;
 use crate::stand_in::{StandInError, StandInFile};
@@ -46,6 +46,8 @@ pub struct Opening {
     /// The name under which it goes on record.
     pub session: Label,
     pub providers: Wanted,
+    /// Providers that it uses in no case: it has their credential.
+    pub without: Vec<String>,
     /// What the project in the workspace says; it only narrows.
     pub project: Option<Project>,
     /// What the person typed for this client.
@@ -57,6 +59,9 @@ pub struct Opening {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
     All,
+    /// All but clouds: what a cloud's credential opens is more than a model or a tool, so it is used when it is asked
+    /// for, or when a source for it is configured.
+    Usual,
     Named(Vec<String>),
 }
 
@@ -79,6 +84,8 @@ pub struct Listeners {
     pub doors: Vec<(Door, TcpListener)>,
     pub dns_packets: Vec<UdpSocket>,
     pub dns_connections: Vec<TcpListener>,
+    /// Where the client can dial what its resolver gives out.
+    pub range: Range,
 }
 
 /// Why a client is not served.
@@ -118,6 +125,7 @@ struct Served {
     client: Client,
     given: Arc<GivenAddresses>,
     providers: Wanted,
+    without: Vec<String>,
     project: Option<Project>,
     allow: Vec<AllowRule>,
     tasks: Vec<AbortHandle>,
@@ -172,9 +180,15 @@ impl Service {
     }
 
     fn admit(&self, opening: Opening) -> Result<(ClientId, Vec<Covered>), OpenError> {
-        let Opening { session, providers, project, allow, watcher } = opening;
+        let Opening { session, providers, without, project, allow, watcher } = opening;
         let mut inner = self.inner();
-        let used = used(&inner.base, &providers)?;
+        if let Wanted::Named(names) = &providers {
+            let known = |name: &str| inner.base.providers.iter().any(|covered| covered.provider.name == name);
+            if let Some(unknown) = names.iter().find(|name| !known(name)) {
+                return Err(OpenError::Provider(unknown.clone()));
+            }
+        }
+        let used = used(&inner.base, &providers, &without);
         let policy = compile(&inner.base, &used, (project.as_ref(), &allow));
         let given = Arc::new(GivenAddresses::default());
         let client = Client {
@@ -184,7 +198,8 @@ impl Service {
             ..Client::new(Arc::new(LivePolicy::new(policy)))
         };
         let id = client.id;
-        inner.clients.insert(id, Served { client, given, providers, project, allow, tasks: Vec::new() });
+        let served = Served { client, given, providers, without, project, allow, tasks: Vec::new() };
+        inner.clients.insert(id, served);
         Ok((id, used))
     }
 
@@ -221,6 +236,7 @@ impl Service {
     pub fn serve(&self, id: ClientId, listeners: Listeners) -> io::Result<()> {
         let mut inner = self.inner();
         let Some(served) = inner.clients.get_mut(&id) else { return Ok(()) };
+        served.given.stay_within(listeners.range);
         let _in_runtime = self.runtime.enter();
         let resolver = || {
             let engine = self.proxy.engine().clone();
@@ -258,7 +274,7 @@ impl Service {
 
     /// The providers that clients can use.
     pub fn providers(&self) -> Vec<String> {
-        names(&self.inner().base.providers)
+        names(&used(&self.inner().base, &Wanted::All, &[]))
     }
 
     /// How many clients there are.
@@ -271,11 +287,7 @@ impl Service {
     pub fn reload(&self, base: Base) {
         let mut inner = self.inner();
         for served in inner.clients.values() {
-            let is_used = |covered: &&Covered| match &served.providers {
-                Wanted::All => true,
-                Wanted::Named(names) => names.iter().any(|name| *name == covered.provider.name),
-            };
-            let used: Vec<_> = base.providers.iter().filter(is_used).cloned().collect();
+            let used = used(&base, &served.providers, &served.without);
             let policy = compile(&base, &used, (served.project.as_ref(), &served.allow));
             served.client.policy.replace(policy);
         }
@@ -291,13 +303,31 @@ fn names(used: &[Covered]) -> Vec<String> {
     used.iter().map(|covered| covered.provider.name.to_string()).collect()
 }
 
-fn used(base: &Base, wanted: &Wanted) -> Result<Vec<Covered>, OpenError> {
-    let Wanted::Named(names) = wanted else { return Ok(base.providers.clone()) };
-    let find = |name: &String| {
-        let found = base.providers.iter().find(|covered| covered.provider.name == *name);
-        found.cloned().ok_or_else(|| OpenError::Provider(name.clone()))
+/// The providers that are meant, as far as they can be served side by side: of two that a request could be meant for at
+/// once, by the same variable, the first one stays, and a code host comes before the model that it also sells.
+fn used(base: &Base, wanted: &Wanted, without: &[String]) -> Vec<Covered> {
+    let meant = |covered: &&Covered| {
+        let provider = &covered.provider;
+        let asked_for = match wanted {
+            Wanted::All => true,
+            Wanted::Usual => provider.kind != Kind::Cloud || provider.secret.is_some(),
+            Wanted::Named(names) => names.iter().any(|name| *name == provider.name),
+        };
+        asked_for && !without.iter().any(|name| *name == provider.name)
     };
-    names.iter().map(find).collect()
+    let mut meant: Vec<&Covered> = base.providers.iter().filter(meant).collect();
+    meant.sort_by_key(|covered| covered.provider.kind != Kind::Code);
+    let mut used: Vec<Covered> = Vec::new();
+    for covered in meant {
+        let same = |other: &Covered| {
+            other.provider.collides(&covered.provider)
+                && other.variables.iter().any(|name| covered.variables.contains(name))
+        };
+        if !used.iter().any(same) {
+            used.push(covered.clone());
+        }
+    }
+    used
 }
 
 fn compile(base: &Base, used: &[Covered], (project, allow): (Option<&Project>, &[AllowRule])) -> Policy {

@@ -6,9 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, ReadBuf};
 
 use crate::head::{Scanner, Violation};
+use crate::serve::Inbound;
+use crate::through::writes_go_through;
+use crate::vigil::{Late, Vigil};
 
 /// Stands in for a head that was refused, so that the client gets an answer in due form. Whoever answers looks at
 /// [`Verdict::violation`] first.
@@ -40,12 +43,14 @@ pub(crate) struct Strict<S> {
     held: Vec<u8>,
     vetted: usize,
     verdict: Arc<Verdict>,
+    vigil: Vigil,
 }
 
 impl<S> Strict<S> {
     /// `before` was read already.
-    pub fn new(stream: S, before: Vec<u8>, verdict: Arc<Verdict>) -> Self {
-        let mut strict = Self { stream, scanner: Scanner::START, held: before, vetted: 0, verdict };
+    pub fn new(stream: S, before: Vec<u8>, inbound: &Arc<Inbound>) -> Self {
+        let (verdict, vigil) = (inbound.verdict.clone(), Vigil::new(inbound.clone()));
+        let mut strict = Self { stream, scanner: Scanner::START, held: before, vetted: 0, verdict, vigil };
         if !strict.held.is_empty() {
             strict.vet();
         }
@@ -59,15 +64,27 @@ impl<S> Strict<S> {
             return;
         }
         match self.scanner.scan(&self.held) {
+            Ok(0) => self.vigil.head_began(),
             Ok(count) => self.vetted = count,
-            Err(violation) => {
-                // Inside a body there is no place for an answer: what the library sees is a connection that broke.
-                let answerable = self.scanner.between_requests();
-                self.held = if answerable { REFUSED.to_vec() } else { Vec::new() };
-                self.vetted = self.held.len();
-                let _ = self.verdict.violation.set(violation);
-            }
+            Err(violation) => self.refuse(violation),
         }
+    }
+
+    fn refuse(&mut self, violation: Violation) {
+        // Inside a body there is no place for an answer: what the library sees is a connection that broke.
+        let answerable = self.scanner.between_requests();
+        self.held = if answerable { REFUSED.to_vec() } else { Vec::new() };
+        self.vetted = self.held.len();
+        let _ = self.verdict.violation.set(violation);
+    }
+
+    /// Nothing came: a head that is late is refused like one that is wrong, and a client that has none is left.
+    fn wait(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match ready!(self.vigil.poll(context)) {
+            Late::Head => self.refuse(Violation::Late),
+            Late::Request => return Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
+        }
+        Poll::Ready(Ok(()))
     }
 
     fn switched(&self) -> bool {
@@ -109,6 +126,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Strict<S> {
         loop {
             if this.vetted > 0 {
                 this.hand_over(buffer);
+                this.vigil.moved();
                 // What was refused behind it shows at once, not when more arrives.
                 if this.vetted == 0 && !this.held.is_empty() {
                     this.vet();
@@ -126,9 +144,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for Strict<S> {
                 };
             }
             let before = buffer.filled().len();
-            ready!(Pin::new(&mut this.stream).poll_read(context, buffer))?;
+            let Poll::Ready(read) = Pin::new(&mut this.stream).poll_read(context, buffer) else {
+                ready!(this.wait(context))?;
+                continue;
+            };
+            read?;
             let read = &buffer.filled()[before..];
             if read.is_empty() || (this.held.is_empty() && this.passes_whole(read)) {
+                this.vigil.moved();
                 return Poll::Ready(Ok(()));
             }
             this.held.extend_from_slice(read);
@@ -138,28 +161,4 @@ impl<S: AsyncRead + Unpin> AsyncRead for Strict<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Strict<S> {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.get_mut().stream).poll_write(context, bytes)
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        pieces: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.get_mut().stream).poll_write_vectored(context, pieces)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().stream).poll_shutdown(context)
-    }
-}
+writes_go_through!(Strict);

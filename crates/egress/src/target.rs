@@ -46,7 +46,7 @@ impl Protocol {
 
 /// Why there is no one target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TargetError {
+pub enum TargetError {
     /// A name that is none: user information, a zone, an odd spelling of an address, port 0.
     Malformed,
     /// Two that name the target do not agree.
@@ -91,7 +91,7 @@ impl Target {
     }
 
     /// The target of a `CONNECT`: host and port, both. Which protocol is spoken inside shows later.
-    pub(crate) fn of_connect(text: &str, protocol: Protocol) -> Result<Self, TargetError> {
+    pub fn of_connect(text: &str, protocol: Protocol) -> Result<Self, TargetError> {
         match Host::parse_with_port(text) {
             Ok((host, Some(port))) => Ok(Self { protocol, host, port }),
             _ => Err(TargetError::Malformed),
@@ -100,11 +100,7 @@ impl Target {
 
     /// The target of a handshake that nothing announced: the name in it, or what was dialled. A name that our own
     /// resolver gave the address for must be the name in the handshake; any other address says nothing against it.
-    pub(crate) fn of_handshake(
-        name: Option<&str>,
-        dialled: Option<Host>,
-        port: u16,
-    ) -> Result<Self, TargetError> {
+    pub fn of_handshake(name: Option<&str>, dialled: Option<Host>, port: u16) -> Result<Self, TargetError> {
         let named = name.map(Host::parse).transpose().map_err(|_| TargetError::Malformed)?;
         let host = match (named, dialled) {
             (Some(named), Some(Host::Name(dialled))) if named != Host::Name(dialled.clone()) => {
@@ -125,7 +121,7 @@ impl Target {
 
     /// A handshake inside a tunnel: the name in it, if there is one, must be the tunnel's. A client that dialled an
     /// address sends none.
-    pub(crate) fn confirmed_by(&self, server_name: Option<&str>) -> Result<(), TargetError> {
+    pub fn confirmed_by(&self, server_name: Option<&str>) -> Result<(), TargetError> {
         let Some(name) = server_name else { return Ok(()) };
         match Host::parse(name) {
             Ok(host) if host == self.host => Ok(()),

@@ -7,20 +7,20 @@
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use aws_lc_rs::hmac;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use cofferdam_policy::provider::{Provider, TokenForm};
+use cofferdam_policy::provider::{Provider, Shape, TokenForm};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use crate::client::ClientId;
 use crate::scheme::TokenShapes;
 
-/// How long a token is good that a client asked for in place of an access token.
-const ISSUED_LIFE: Duration = Duration::from_secs(3600);
+/// A token that a client asked for in place of an access token is handed out for so long, and good for twice as long.
+const ISSUED_FOR: u64 = 1800;
 
 /// A token's text. It cannot be printed by accident; whoever hands it to a sandbox asks for it by name.
 pub struct Token(pub(crate) Zeroizing<String>);
@@ -33,6 +33,12 @@ impl Token {
 
     pub fn expose(&self) -> &str {
         &self.0
+    }
+
+    /// The secret half of a token that has two, as an AWS key does: derived, so that it need not be kept.
+    #[must_use]
+    pub fn other_half(&self, pairing: &[u8; 32]) -> Self {
+        Self(other_half(self.0.as_bytes(), pairing))
     }
 }
 
@@ -75,17 +81,11 @@ struct Table {
     entries: HashMap<[u8; 32], Entry>,
     forms: Vec<TokenForm>,
     shapes: TokenShapes,
-    issued: HashMap<(ClientId, Box<str>), (Zeroizing<String>, Instant)>,
 }
 
 impl Default for Table {
     fn default() -> Self {
-        Self {
-            entries: HashMap::new(),
-            forms: Vec::new(),
-            shapes: TokenShapes::new(&[]),
-            issued: HashMap::new(),
-        }
+        Self { entries: HashMap::new(), forms: Vec::new(), shapes: TokenShapes::new(&[]) }
     }
 }
 
@@ -117,7 +117,7 @@ struct Entry {
 
 /// What a token is worth at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Worth {
+pub enum Worth {
     /// Nobody here handed it out.
     Unknown,
     Good,
@@ -144,6 +144,14 @@ impl Tokens {
         }
         for (provider, digest) in tokens {
             table.accept(client, provider, (*digest, Life::Sandbox));
+        }
+        drop(table);
+        // What another process issued since is still in use.
+        for (provider, _) in tokens.iter().filter(|(provider, _)| is_asked_for(provider)) {
+            let now = Period::now();
+            for period in [now.before(), now] {
+                let _ = self.issue_in(period, client, provider);
+            }
         }
     }
 
@@ -176,37 +184,65 @@ impl Tokens {
 
     /// The secret half of a token that has two, as an AWS key does.
     pub(crate) fn other_half(&self, token: &[u8]) -> Result<Zeroizing<String>, NoRandomness> {
-        let key = match self.pairing.get() {
-            Some(key) => key,
-            None => {
-                let mut key = Zeroizing::new([0; 32]);
-                getrandom::fill(&mut *key).map_err(|_| NoRandomness)?;
-                self.pairing.get_or_init(|| key)
-            }
-        };
-        let key = hmac::Key::new(hmac::HMAC_SHA256, key.as_slice());
-        // As many characters as Amazon's have.
-        Ok(Zeroizing::new(STANDARD.encode(&hmac::sign(&key, token).as_ref()[..30])))
+        Ok(other_half(token, self.pairing()?))
+    }
+
+    fn pairing(&self) -> Result<&[u8; 32], NoRandomness> {
+        if let Some(key) = self.pairing.get() {
+            return Ok(key);
+        }
+        let mut key = Zeroizing::new([0; 32]);
+        getrandom::fill(&mut *key).map_err(|_| NoRandomness)?;
+        Ok(self.pairing.get_or_init(|| key))
     }
 
     /// A token for a client that asks for one in the course of its life, and how long it is good. The same one is
-    /// handed out until a half of its time is over: a client that asks in a loop does not fill the table.
+    /// handed out for half of its time: a client that asks in a loop does not fill the table.
     pub(crate) fn issue(
         &self,
         client: ClientId,
         provider: &Provider,
     ) -> Result<(Zeroizing<String>, Duration), NoRandomness> {
-        let (now, key) = (Instant::now(), (client, Box::from(&*provider.name)));
-        if let Some((token, end)) = self.read().issued.get(&key) {
-            let left = end.saturating_duration_since(now);
-            if left > ISSUED_LIFE / 2 {
-                return Ok((token.clone(), left));
+        self.issue_in(Period::now(), client, provider)
+    }
+
+    /// It is derived from the token that the client was given, so that whoever takes the client over knows it too.
+    fn issue_in(
+        &self,
+        period: Period,
+        client: ClientId,
+        provider: &Provider,
+    ) -> Result<(Zeroizing<String>, Duration), NoRandomness> {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, self.pairing()?);
+        let given = self.given(client, provider);
+        let given = given.map_or_else(|| format!("{client:?}").into_bytes(), |digest| digest.to_vec());
+        let mut count = 0_u64;
+        let token = made_of(&provider.token, |bytes| {
+            for half in bytes.chunks_mut(32) {
+                let number = [period.number.to_be_bytes(), count.to_be_bytes()].concat();
+                let parts = [&b"issued"[..], &given, provider.name.as_bytes(), &number].concat();
+                half.copy_from_slice(&hmac::sign(&key, &parts).as_ref()[..half.len()]);
+                count += 1;
             }
+            Ok(())
+        })?;
+        let left = period.left();
+        let known = digest(token.as_bytes());
+        let mut table = self.write();
+        if table.entries.get(&known).is_none_or(|entry| entry.revoked) {
+            table.accept(client, provider, (known, Life::Until(Instant::now() + left)));
         }
-        let end = now + ISSUED_LIFE;
-        let token = self.mint(client, provider, Life::Until(end))?.0;
-        self.write().issued.insert(key, (token.clone(), end));
-        Ok((token, ISSUED_LIFE))
+        Ok((token, left))
+    }
+
+    /// What is known of the token that a client was given for a provider.
+    fn given(&self, client: ClientId, provider: &Provider) -> Option<[u8; 32]> {
+        let of_it = |entry: &Entry| {
+            let own = entry.client == client && !entry.revoked && entry.life == Life::Sandbox;
+            own && entry.providers.iter().any(|name| **name == *provider.name)
+        };
+        let table = self.read();
+        table.entries.iter().filter(|(_, entry)| of_it(entry)).map(|(digest, _)| *digest).min()
     }
 
     /// Makes a token worthless from now on; it stays known, so that its use can be told from a guess.
@@ -218,12 +254,11 @@ impl Tokens {
 
     /// Forgets all tokens of a sandbox that is gone.
     pub fn forget(&self, client: ClientId) {
-        let mut table = self.write();
-        table.entries.retain(|_, entry| entry.client != client);
-        table.issued.retain(|(owner, _), _| *owner != client);
+        self.write().entries.retain(|_, entry| entry.client != client);
     }
 
-    pub(crate) fn worth(&self, token: &[u8], client: ClientId, provider: &str, now: Instant) -> Worth {
+    /// What a token is worth at a place; the look that every request takes.
+    pub fn worth(&self, token: &[u8], client: ClientId, provider: &str, now: Instant) -> Worth {
         let table = self.read();
         let Some(entry) = table.entries.get(&digest(token)) else { return Worth::Unknown };
         match entry.life {
@@ -239,6 +274,17 @@ impl Tokens {
     pub(crate) fn stand_in(&self, text: &[u8]) -> bool {
         let table = self.read();
         table.shapes.any(text, |part| table.entries.contains_key(&digest(part)))
+    }
+
+    /// The same for a text that goes by, in whatever writing.
+    pub(crate) fn stand_written_in(&self, text: &[u8]) -> bool {
+        let table = self.read();
+        table.shapes.any_writing(text, |part| table.entries.contains_key(&digest(part)))
+    }
+
+    /// The length of the longest writing of a token that was handed out; 0 before the first one.
+    pub(crate) fn longest(&self) -> usize {
+        self.read().shapes.longest()
     }
 
     /// Where our tokens stand in a text, in order, so that they can be left out of what is written down.
@@ -272,8 +318,51 @@ fn digest(token: &[u8]) -> [u8; 32] {
     Sha256::digest(token).into()
 }
 
-/// Every character equally likely: bytes past the last whole multiple of the alphabet are thrown away.
+fn other_half(token: &[u8], pairing: &[u8; 32]) -> Zeroizing<String> {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, pairing);
+    // As many characters as Amazon's have.
+    Zeroizing::new(STANDARD.encode(&hmac::sign(&key, token).as_ref()[..30]))
+}
+
+/// Whether clients of a provider ask for access tokens themselves, with what they were given.
+fn is_asked_for(provider: &Provider) -> bool {
+    matches!(provider.shape(), Shape::GoogleAccount | Shape::GithubApp)
+}
+
+/// A stretch of the clock on the wall, which goes on when this process does not.
+#[derive(Clone, Copy)]
+struct Period {
+    number: u64,
+}
+
+impl Period {
+    fn now() -> Self {
+        Self { number: seconds() / ISSUED_FOR }
+    }
+
+    fn before(self) -> Self {
+        Self { number: self.number.saturating_sub(1) }
+    }
+
+    /// How long a token of this period is still good.
+    fn left(self) -> Duration {
+        Duration::from_secs(((self.number + 2) * ISSUED_FOR).saturating_sub(seconds()))
+    }
+}
+
+fn seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
 fn random(form: &TokenForm) -> Result<Zeroizing<String>, NoRandomness> {
+    made_of(form, |bytes| getrandom::fill(bytes).map_err(|_| NoRandomness))
+}
+
+/// Every character equally likely: bytes past the last whole multiple of the alphabet are thrown away.
+fn made_of(
+    form: &TokenForm,
+    mut fill: impl FnMut(&mut [u8; 64]) -> Result<(), NoRandomness>,
+) -> Result<Zeroizing<String>, NoRandomness> {
     let alphabet = form.alphabet.characters().as_bytes();
     let fair = 256 - 256 % alphabet.len();
     let whole = form.prefix.len() + usize::from(form.length);
@@ -281,7 +370,7 @@ fn random(form: &TokenForm) -> Result<Zeroizing<String>, NoRandomness> {
     token.push_str(&form.prefix);
     let mut bytes = Zeroizing::new([0; 64]);
     while token.len() < whole {
-        getrandom::fill(&mut *bytes).map_err(|_| NoRandomness)?;
+        fill(&mut bytes)?;
         let usable = bytes.iter().filter(|byte| usize::from(**byte) < fair);
         for byte in usable.take(whole - token.len()) {
             token.push(char::from(alphabet[usize::from(*byte) % alphabet.len()]));
@@ -291,66 +380,4 @@ fn random(form: &TokenForm) -> Result<Zeroizing<String>, NoRandomness> {
 }
 
 #[cfg(test)]
-mod tests {
-    use cofferdam_policy::registry::built_in;
-
-    use super::*;
-
-    #[test]
-    fn req_e23_tokens_have_the_providers_form_and_never_repeat() {
-        let tokens = Tokens::default();
-        let client = ClientId::new();
-        for provider in built_in() {
-            let (one, two) = (
-                tokens.mint(client, provider, Life::Sandbox).unwrap(),
-                tokens.mint(client, provider, Life::Sandbox).unwrap(),
-            );
-            assert_ne!(one.expose(), two.expose());
-            let rest = one.expose().strip_prefix(&*provider.token.prefix).unwrap();
-            assert_eq!(rest.len(), usize::from(provider.token.length));
-            assert!(rest.chars().all(|c| provider.token.alphabet.characters().contains(c)));
-        }
-    }
-
-    #[test]
-    fn req_e23_a_token_is_worth_something_to_one_client_for_one_provider_for_its_time() {
-        let tokens = Tokens::default();
-        let (client, other) = (ClientId::new(), ClientId::new());
-        let provider = &built_in()[0];
-        let now = Instant::now();
-        let end = now + Duration::from_secs(60);
-        let token = tokens.mint(client, provider, Life::Until(end)).unwrap();
-        let worth =
-            |client, provider: &str, now| tokens.worth(token.expose().as_bytes(), client, provider, now);
-        assert_eq!(worth(client, &provider.name, now), Worth::Good);
-        assert_eq!(worth(other, &provider.name, now), Worth::OtherClient);
-        assert_eq!(worth(client, "another", now), Worth::OtherProvider);
-        assert_eq!(worth(client, &provider.name, end), Worth::Expired);
-        assert_eq!(tokens.worth(b"guess", client, &provider.name, now), Worth::Unknown);
-        tokens.revoke(token.expose());
-        assert_eq!(worth(client, &provider.name, now), Worth::Revoked);
-        let around = format!("x={}&y", token.expose());
-        assert!(tokens.stand_in(around.as_bytes()));
-        assert!(!tokens.stand_in(&around.as_bytes()[..around.len() - 4]));
-        let place = 2..2 + token.expose().len();
-        assert_eq!(tokens.places_in(&around), std::slice::from_ref(&place));
-        tokens.forget(client);
-        assert_eq!(worth(client, &provider.name, now), Worth::Unknown);
-    }
-
-    #[test]
-    fn req_e11_tokens_that_were_made_before_are_known_again_and_replaced_ones_are_revoked() {
-        let (tokens, client) = (Tokens::default(), ClientId::new());
-        let provider = &built_in()[0];
-        let [old, new] = [(); 2].map(|()| Token::random(provider).unwrap());
-        let kept = |token: &Token| KeptToken::of(&provider.name, token);
-        let worth =
-            |token: &Token| tokens.worth(token.expose().as_bytes(), client, &provider.name, Instant::now());
-        tokens.replace(client, &[(provider, kept(&old).digest)]);
-        assert_eq!([worth(&old), worth(&new)], [Worth::Good, Worth::Unknown]);
-        assert_eq!(tokens.kept(client), [kept(&old)]);
-        tokens.replace(client, &[(provider, kept(&new).digest)]);
-        assert_eq!([worth(&old), worth(&new)], [Worth::Revoked, Worth::Good]);
-        assert_eq!(tokens.kept(client), [kept(&new)]);
-    }
-}
+mod tests;

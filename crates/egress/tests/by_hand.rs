@@ -1,6 +1,9 @@
 //! Against an upstream that is written by hand, byte by byte: WebSocket, and connections that go away.
 
+mod http2;
 mod proxied;
+mod sockets;
+mod splits;
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};

@@ -145,7 +145,7 @@ fn req_e01_a_compressed_answer_that_nobody_asked_for_is_looked_into() {
 }
 
 #[test]
-fn req_e02_req_e34_what_is_not_allowed_is_refused_before_anything_is_looked_up_or_dialled() {
+fn req_e02_e34_what_is_not_allowed_is_refused_before_anything_is_looked_up_or_dialled() {
     let proxied = Proxied::tls(&BOTH);
     let connect = |target: &str| proxied.raw(format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n"));
     for (target, expected) in [

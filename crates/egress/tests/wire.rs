@@ -1,6 +1,9 @@
 //! What goes over the wire: streams as they come, bodies byte for byte, and nothing that can be read in two ways.
 
 mod clients;
+mod endurance;
+mod floods;
+mod http2;
 mod limits;
 mod malformed;
 mod proxied;
@@ -189,4 +192,57 @@ fn a_new_policy_holds_for_the_next_request_of_a_connection_that_is_open() {
     stream.read_to_string(&mut refused).expect("the answer");
     assert_eq!(reason(&refused), Some("host-not-allowed"), "{refused}");
     assert_eq!(proxied.upstream.requests().len(), 1);
+}
+
+#[test]
+fn req_e31_a_tunnel_and_what_is_asked_through_it_are_answered_each_for_itself() {
+    let proxied = Proxied::with(
+        Transport::Tls(vec![HttpVersion::Http1]),
+        "[[egress.allow]]\nhosts = [\"token.example.test\"]\nmethods = [\"GET\"]\npaths = [\"/open/**\"]\n",
+    );
+    let ask = |args: &[&str]| proxied.curl(&[&["-i"], args].concat()).run().stdout();
+    // A host that nothing allows gets no tunnel, and nobody is asked anything through it.
+    let refused = ask(&["https://nobody.example.test/open/x"]);
+    assert!(refused.starts_with("HTTP/1.1 403") && reason(&refused) == Some("host-not-allowed"), "{refused}");
+    let refused = ask(&["https://token.example.test:8443/open/x"]);
+    assert!(refused.starts_with("HTTP/1.1 403") && reason(&refused) == Some("port-not-allowed"), "{refused}");
+    assert_eq!(proxied.record().matches("\"egress-request\"").count(), 0);
+    // A tunnel needs no path, no method and no token; what goes through it does.
+    let foreign = format!("Authorization: Bearer {}", proxied.token(1).expose());
+    for (args, expected) in [
+        (vec!["https://token.example.test/open/x"], None),
+        (vec!["https://token.example.test/closed"], Some("path-not-allowed")),
+        (vec!["-X", "POST", "https://token.example.test/open/x"], Some("method-not-allowed")),
+        (vec!["-H", &foreign, "https://api.example.test/"], Some("token-wrong-host")),
+    ] {
+        let got = ask(&args);
+        assert!(got.starts_with("HTTP/1.1 200 Connection established"), "{args:?}: {got}");
+        assert_eq!(reason(&got), expected, "{args:?}: {got}");
+    }
+    let record = proxied.record();
+    let count = |kind: &str, outcome: &str| {
+        record.lines().filter(|line| line.contains(kind) && line.contains(outcome)).count()
+    };
+    let outcomes = ["\"decision\":\"allowed\"", "\"decision\":\"refused\""];
+    let counted =
+        ["\"egress-tunnel\"", "\"egress-request\""].map(|kind| outcomes.map(|outcome| count(kind, outcome)));
+    assert_eq!(counted, [[4, 2], [1, 3]], "{record}");
+    assert_eq!(proxied.upstream.requests().len(), 1);
+}
+
+#[test]
+fn req_e30_a_head_arrives_as_it_was_written() {
+    let proxied = Proxied::new(Transport::Plain);
+    let written = "PUT /a%2Fb/../c;d?q=%20&q=+&Q HTTP/1.1\r\nHost: plain.example.test\r\nX-CaSe: Kept  as it is\r\n\
+                   accept: */*\r\nX-Twice: 1\r\nX-Twice: 2\r\nCookie: a=1; b=\"2\"\r\nContent-Length: 3\r\n";
+    let got = proxied.raw(format!("{written}Connection: close\r\n\r\nabc"));
+    assert!(got.starts_with("HTTP/1.1 200 "), "{got}");
+    let [request] = &proxied.upstream.requests()[..] else { panic!("one request") };
+    let raw = String::from_utf8_lossy(&request.raw).into_owned();
+    let lines: Vec<_> = raw.split("\r\n").filter(|line| !line.starts_with("accept-encoding:")).collect();
+    let expected = format!("{written}\r\nabc");
+    let mut sorted = [lines.clone(), expected.split("\r\n").collect()];
+    sorted.iter_mut().for_each(|lines| lines.sort_unstable());
+    assert_eq!(sorted[0], sorted[1], "{raw}");
+    assert_eq!(lines[0], expected.split("\r\n").next().expect("a first line"));
 }

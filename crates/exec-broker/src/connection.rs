@@ -46,7 +46,7 @@ impl Client {
         let request = Request { id, tool: tool.to_owned(), arguments };
         let body = serde_json::to_vec(&request).map_err(|_| Lost)?;
         send_all(self.stream.as_fd(), &encode(&body).ok_or(Lost)?).map_err(|_| Lost)?;
-        let mut buffer = [0; 64 << 10];
+        let mut buffer = [0; 16 << 10];
         loop {
             match self.decoder.pull() {
                 Some(Arrived::Body(body)) => {

@@ -54,6 +54,15 @@ impl Decoder {
         Some(Arrived::Body(body))
     }
 
+    /// Whether all of a frame is there.
+    pub fn has_frame(&self) -> bool {
+        let rest = &self.kept[self.at..];
+        rest.split_first_chunk::<HEADER>().is_some_and(|(header, body)| {
+            let length = u32::from_be_bytes(*header) as usize;
+            length > LARGEST || body.len() >= length
+        })
+    }
+
     /// Whether a frame has begun and not ended.
     pub fn is_within(&self) -> bool {
         self.passing_over > 0 || self.at < self.kept.len()

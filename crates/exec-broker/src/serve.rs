@@ -1,36 +1,35 @@
 //! The broker: reads calls, holds them to what was granted, and answers.
 //!
-//! For each connection the thread that has read a frame serves it, after it has let another thread read on. So
-//! many calls are under way at once, and a call that is alone is not handed from thread to thread.
+//! For each connection the thread that has read a frame serves it and reads on ([`crate::link`]): a call that is alone
+//! wakes nobody else. When a call takes longer, [`crate::relief`] has another thread read meanwhile, so that many calls
+//! are under way at once.
 
-use std::collections::{BTreeMap, HashSet};
-use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::thread;
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use rustix::net::Shutdown;
 use serde_json::{Map, Value};
 
-use crate::connection::send_all;
-use crate::door::{self, Door};
-use crate::frame::{Arrived, Decoder};
+use crate::door::Door;
 use crate::limits::Tally;
-use crate::message::{self, ErrorKind, Response, ToolError};
+use crate::link::{Checked, Link};
+use crate::message::{ErrorKind, ToolError};
 use crate::peers::Peers;
+use crate::relief::{self, Hands};
 use crate::schema;
 use crate::tool::Tool;
 
 /// Connections that one script may have open.
 const MOST_CONNECTIONS: usize = 256;
-/// Calls that are under way at once, of all connections; a connection serves at least one.
-const MOST_AT_ONCE: usize = 128;
-
 /// What does the work.
 pub trait Tools: Send + Sync {
     /// Serves one call, on a thread of its own for as long as it takes. The tool was granted, and the arguments fit.
     fn call(&self, call: &Call<'_>, arguments: Map<String, Value>) -> Result<Value, ToolError>;
+
+    /// A call was refused before it was counted: there is no such tool, its arguments do not fit, or it is one too many.
+    fn refused(&self, _tool: &str, _: &ToolError) {}
 
     /// A call that was counted has its answer.
     fn answered(&self, _: &Called) {}
@@ -59,10 +58,13 @@ pub struct Broker {
     tools: Box<dyn Tools>,
     granted: BTreeMap<String, Tool>,
     most_calls: u64,
-    peers: Peers,
-    tally: Tally,
-    threads: AtomicUsize,
-    links: Mutex<Vec<Weak<Link>>>,
+    pub(crate) peers: Peers,
+    pub(crate) tally: Tally,
+    pub(crate) hands: Hands,
+    pub(crate) links: Mutex<Vec<Weak<Link>>>,
+    began: Instant,
+    ended: AtomicBool,
+    relieved: Once,
 }
 
 impl std::fmt::Debug for Broker {
@@ -84,8 +86,11 @@ impl Broker {
             most_calls,
             peers,
             tally: Tally::default(),
-            threads: AtomicUsize::new(0),
+            hands: Hands::default(),
             links: Mutex::default(),
+            began: Instant::now(),
+            ended: AtomicBool::new(false),
+            relieved: Once::new(),
         })
     }
 
@@ -109,15 +114,7 @@ impl Broker {
     }
 
     fn serve(self: &Arc<Self>, stream: OwnedFd, checked: Checked) {
-        let link = Arc::new(Link {
-            broker: Arc::clone(self),
-            stream,
-            checked,
-            reading: Mutex::default(),
-            writing: Mutex::default(),
-            under_way: Mutex::default(),
-            idle: AtomicUsize::new(0),
-        });
+        let link = Arc::new(Link::new(Arc::clone(self), stream, checked));
         {
             let mut links = locked(&self.links);
             links.retain(|link| link.strong_count() > 0);
@@ -125,128 +122,26 @@ impl Broker {
                 self.tally.refuse();
                 return;
             }
+            self.relieved.call_once(|| relief::begin(self));
             links.push(Arc::downgrade(&link));
         }
-        link.hire();
+        link.begin();
     }
 
-    /// Ends all connections; calls that are under way have nobody to answer to any more.
-    pub fn end(&self) {
-        for link in locked(&self.links).iter().filter_map(Weak::upgrade) {
-            let _ = rustix::net::shutdown(&link.stream, Shutdown::Both);
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Checked {
-    AtTheDoor,
-    EachTime,
-}
-
-/// One connection.
-struct Link {
-    broker: Arc<Broker>,
-    stream: OwnedFd,
-    checked: Checked,
-    reading: Mutex<Decoder>,
-    writing: Mutex<()>,
-    under_way: Mutex<HashSet<u64>>,
-    /// Threads that wait to read.
-    idle: AtomicUsize,
-}
-
-/// What was read.
-enum Next {
-    Frame(Arrived),
-    Stranger,
-    End,
-}
-
-impl Link {
-    /// Lets one more thread read and serve.
-    fn hire(self: &Arc<Self>) {
-        let link = Arc::clone(self);
-        self.idle.fetch_add(1, Ordering::SeqCst);
-        self.broker.threads.fetch_add(1, Ordering::SeqCst);
-        let hired = thread::Builder::new().stack_size(1 << 20).spawn(move || link.work());
-        if hired.is_err() {
-            self.idle.fetch_sub(1, Ordering::SeqCst);
-            self.broker.threads.fetch_sub(1, Ordering::SeqCst);
-        }
-    }
-
-    fn work(self: Arc<Self>) {
-        loop {
-            let next = self.read();
-            self.idle.fetch_sub(1, Ordering::SeqCst);
-            let going_on = match next {
-                Next::End => false,
-                Next::Stranger => self.refuse(None, ErrorKind::Stranger.with("this connection is not yours")),
-                Next::Frame(Arrived::TooLarge { length }) => {
-                    let largest = crate::frame::LARGEST;
-                    let error =
-                        ErrorKind::TooLarge.with(format!("a frame of {length} bytes; {largest} is the most"));
-                    self.refuse(None, error)
-                }
-                Next::Frame(Arrived::Body(body)) => self.serve(&body),
-            };
-            // Counted as idle again before anybody could think that nobody reads.
-            self.idle.fetch_add(1, Ordering::SeqCst);
-            if !going_on {
-                break;
-            }
-        }
-        self.idle.fetch_sub(1, Ordering::SeqCst);
-        self.broker.threads.fetch_sub(1, Ordering::SeqCst);
-    }
-
-    fn read(&self) -> Next {
-        let mut decoder = locked(&self.reading);
-        let mut buffer = [0; 64 << 10];
-        loop {
-            if let Some(arrived) = decoder.pull() {
-                return Next::Frame(arrived);
-            }
-            match door::receive(self.stream.as_fd(), &mut buffer) {
-                Ok(received) if received.bytes == 0 => return Next::End,
-                Ok(received) => {
-                    if self.checked == Checked::EachTime && !self.broker.peers.admit(received.sender) {
-                        return Next::Stranger;
-                    }
-                    decoder.push(&buffer[..received.bytes]);
-                }
-                Err(_) => return Next::End,
-            }
-        }
-    }
-
-    /// Serves one frame; `false` when there is nobody to answer to.
-    fn serve(self: &Arc<Self>, body: &[u8]) -> bool {
-        let request = match message::read(body) {
-            Ok(request) => request,
-            Err(response) => {
-                self.broker.tally.refuse();
-                return self.answer(&response);
-            }
-        };
-        let id = request.id;
-        if !locked(&self.under_way).insert(id) {
-            return self.refuse(Some(id), ErrorKind::IdInUse.with("a call with this id is still under way"));
-        }
-        let outcome = self.call(&request.tool, request.arguments);
-        locked(&self.under_way).remove(&id);
-        self.answer(&Response::of(id, outcome))
-    }
-
-    fn call(self: &Arc<Self>, name: &str, arguments: Map<String, Value>) -> Result<Value, ToolError> {
-        let broker = &self.broker;
+    /// One call, from the tool's name to its outcome. `begins` is called when nothing speaks against it.
+    pub(crate) fn call(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+        begins: impl FnOnce(),
+    ) -> Result<Value, ToolError> {
         let refused = |error| {
-            broker.tally.refuse();
+            self.tally.refuse();
+            self.tools.refused(name, &error);
             Err(error)
         };
-        let Some(tool) = broker.granted.get(name) else {
-            let granted: Vec<&str> = broker.granted.keys().map(String::as_str).collect();
+        let Some(tool) = self.granted.get(name) else {
+            let granted: Vec<&str> = self.granted.keys().map(String::as_str).collect();
             let granted = if granted.is_empty() { "no tools".to_owned() } else { granted.join(", ") };
             return refused(
                 ErrorKind::UnknownTool.with(format!("there is no such tool; granted: {granted}")),
@@ -255,18 +150,16 @@ impl Link {
         if let Err(wrong) = schema::check(&tool.schema, &arguments) {
             return refused(ErrorKind::BadArguments.with(format!("{name}: {wrong}")));
         }
-        let Some(number) = broker.tally.call(broker.most_calls) else {
-            let most = broker.most_calls;
+        let Some(number) = self.tally.call(self.most_calls) else {
+            let most = self.most_calls;
             return refused(
                 ErrorKind::CallLimit.with(format!("this script may make {most} calls, and has made them")),
             );
         };
-        if self.idle.load(Ordering::SeqCst) == 0 && broker.threads.load(Ordering::SeqCst) < MOST_AT_ONCE {
-            self.hire();
-        }
+        begins();
         let began = Instant::now();
-        let outcome = broker.tools.call(&Call { number, tool }, arguments);
-        broker.tools.answered(&Called {
+        let outcome = self.tools.call(&Call { number, tool }, arguments);
+        self.tools.answered(&Called {
             number,
             tool: name.to_owned(),
             took: began.elapsed(),
@@ -275,19 +168,25 @@ impl Link {
         outcome
     }
 
-    fn refuse(&self, id: Option<u64>, error: ToolError) -> bool {
-        self.broker.tally.refuse();
-        self.answer(&Response::error(id, error))
+    /// Nanoseconds since there is a broker, and never nothing.
+    pub(crate) fn now(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX).max(1)
     }
 
-    fn answer(&self, response: &Response) -> bool {
-        let frame = response.to_frame();
-        let _turn = locked(&self.writing);
-        send_all(self.stream.as_fd(), &frame).is_ok()
+    pub(crate) fn is_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
+    }
+
+    /// Ends all connections; calls that are under way have nobody to answer to any more.
+    pub fn end(&self) {
+        self.ended.store(true, Ordering::Relaxed);
+        for link in locked(&self.links).iter().filter_map(Weak::upgrade) {
+            link.end();
+        }
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -5,17 +5,18 @@
 extern crate alloc;
 
 pub mod bare;
+pub mod beside;
 pub mod child;
 pub mod clone;
 pub mod descriptors;
 pub mod exec;
+pub mod footprint;
 pub mod hardening;
 pub mod interface;
 pub mod limits;
 pub mod memory;
 pub mod mount;
 pub mod netlink;
-pub mod network_namespace;
 pub mod own_environment;
 pub mod private;
 pub mod privileges;

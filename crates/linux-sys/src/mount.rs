@@ -10,7 +10,7 @@ use std::path::Path;
 use rustix::fs::CWD;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, MountPropagationFlags, MoveMountFlags,
-    OpenTreeFlags, UnmountFlags,
+    OpenTreeFlags,
 };
 
 /// What programs may not do below a mount.
@@ -159,11 +159,10 @@ pub fn make_private() -> io::Result<()> {
     Ok(rustix::mount::mount_change(c"/", flags)?)
 }
 
-/// Makes the current directory the root and lets go of the old one.
+/// Makes the current directory the root. The old one lies over it, where no path leads to, until it is let go of.
 pub fn pivot_to_current_directory() -> io::Result<()> {
     // Old and new root at the same place: the old one ends up on top and can be detached without a directory
     // of its own to stand in (pivot_root(2), "pivot_root(".", ".")").
     rustix::process::pivot_root(c".", c".")?;
-    rustix::mount::unmount(c".", UnmountFlags::DETACH)?;
     Ok(rustix::process::chdir(c"/")?)
 }

@@ -54,6 +54,13 @@ impl PrivateDir {
         }
     }
 
+    /// A directory in this one, which is created where it is missing. The way here is not walked again.
+    pub fn subdirectory(&self, name: &str) -> Result<Self, PrivateError> {
+        let path = self.path.join(name);
+        let directory = walk::last(&self.directory, name.as_ref(), &path, Missing::Create)?;
+        Ok(Self { directory, path })
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }

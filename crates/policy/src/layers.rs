@@ -139,6 +139,7 @@ impl EgressLimits {
         Self {
             requests_per_minute: lower(self.requests_per_minute, other.requests_per_minute),
             concurrent_requests: lower(self.concurrent_requests, other.concurrent_requests),
+            connections: lower(self.connections, other.connections),
             provider_requests_per_minute: lower(
                 self.provider_requests_per_minute,
                 other.provider_requests_per_minute,
@@ -151,6 +152,7 @@ impl EgressLimits {
             request_body: lower(self.request_body, other.request_body),
             connect_timeout: lower(self.connect_timeout, other.connect_timeout),
             tls_timeout: lower(self.tls_timeout, other.tls_timeout),
+            head_timeout: lower(self.head_timeout, other.head_timeout),
             first_byte_timeout: lower(self.first_byte_timeout, other.first_byte_timeout),
             idle_timeout: lower(self.idle_timeout, other.idle_timeout),
         }

@@ -52,8 +52,9 @@ pub enum News {
     },
     /// A socket on its way to a port inside; none if nobody listens there.
     Connected(Option<OwnedFd>),
-    /// The sandbox is gone; these names were set aside.
+    /// The sandbox is gone, with the command that was its last if that ended by itself; these names were set aside.
     Gone {
+        ended: Option<Ended>,
         held: Vec<Text>,
     },
 }
@@ -123,6 +124,27 @@ fn make_namespaces() -> io::Result<Prepared> {
 }
 
 impl Prepared {
+    /// For the best effort, while this process has one thread: where a security module lets the namespaces be made and
+    /// takes the rights in them away, what comes back is a process without them. Later, with threads, there would be
+    /// no way to make one.
+    pub fn settled(self) -> io::Result<Self> {
+        if self.refused.is_some() {
+            return Ok(self);
+        }
+        // A process that could not begin has left word, and does not listen any more.
+        let _ = self.channel.send(&ToSandbox::Begun, &[]);
+        match self.channel.receive()? {
+            Some((FromSandbox::Begun, _)) => Ok(self),
+            Some((FromSandbox::NotBuilt(problem), _)) => without_namespaces(problem),
+            _ => Err(io::Error::other("it ended before it was built")),
+        }
+    }
+
+    /// Why there are no namespaces, if there are none.
+    pub fn refused(&self) -> Option<&Problem> {
+        self.refused.as_ref()
+    }
+
     /// Builds the sandbox; nothing has been started in it yet.
     pub fn build(self, plan: &Plan) -> Result<(Sandbox, Report), Problem> {
         self.build_with(plan, |_| Ok(()))
@@ -166,11 +188,19 @@ impl Prepared {
         }
         // Before anything can be started, so that nothing is outside of it.
         let group = ControlGroup::make(&plan.limits).filter(|group| group.add(self.pid).is_ok());
-        self.channel.send(&ToSandbox::Build(plan.clone()), &[]).map_err(|error| lost(&error))?;
+        let sent = self.channel.send(&ToSandbox::Build(plan.clone()), &[]);
         let (channel, process) = (self.channel, self.process);
         let mut sandbox = Sandbox { channel, process, group, doors: Doors::new() };
-        // A sandbox that could not be built has closed its end; why comes with the answer.
-        let begun = begin(&sandbox);
+        // A sandbox that could not be built has closed its end, even before the plan came; why comes with the answer.
+        let begun = match sent {
+            Ok(()) => begin(&sandbox),
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) =>
+            {
+                Err(error)
+            }
+            Err(error) => return Err(lost(&error)),
+        };
         let report = sandbox.built(plan)?;
         begun.map_err(|error| lost(&error))?;
         Ok((sandbox, report))
@@ -243,9 +273,9 @@ impl Sandbox {
             Some((FromSandbox::Connected { id }, mut descriptors)) => {
                 (id, News::Connected(descriptors.pop()))
             }
-            Some((FromSandbox::Held(held), _)) => (0, News::Gone { held }),
-            Some((FromSandbox::Built { .. } | FromSandbox::NotBuilt(_), _)) | None => {
-                (0, News::Gone { held: Vec::new() })
+            Some((FromSandbox::Over { ended, held }, _)) => (0, News::Gone { ended, held }),
+            Some((FromSandbox::Begun | FromSandbox::Built { .. } | FromSandbox::NotBuilt(_), _)) | None => {
+                (0, News::Gone { ended: None, held: Vec::new() })
             }
         })
     }

@@ -2,24 +2,19 @@
 
 use crate::plan::Operation;
 
-const MIB: u64 = 1 << 20;
-
 /// What every sandbox has, whatever is asked for. Its first process builds this while the launcher still makes
 /// up the plan.
 pub fn fixed() -> Vec<Operation> {
-    let private = |path: &str, bytes| Operation::Private { path: path.into(), bytes };
     let link = |(path, to): &(&str, &str)| Operation::Link { path: (*path).into(), to: (*to).into() };
     let keep = PROC.iter().map(|name| (*name).into()).collect();
     let mut files = vec![
         Operation::Processes { path: "/proc".into(), keep },
         Operation::Freeze { path: "/proc/sys".into() },
         Operation::Mask { path: "/proc/sys/kernel/random/boot_id".into() },
-        private("/dev", MIB),
     ];
     files.extend(DEVICES.iter().map(|path| Operation::Device { path: (*path).into() }));
     files.extend(DEVICE_LINKS.iter().map(link));
     files.push(Operation::Terminals { path: "/dev/pts".into() });
-    files.push(private("/run", 16 * MIB));
     files.push(link(&("/var/run", "/run")));
     files.extend(
         ETC_OWN
@@ -28,6 +23,9 @@ pub fn fixed() -> Vec<Operation> {
     );
     files
 }
+
+/// Where a script and its modules stand: in the tree itself, which nobody in it can write to.
+pub const OWN: &str = "/cofferdam";
 
 /// Files of the sandbox's own, which tell nothing about the host.
 const ETC_OWN: &[(&str, &str)] = &[
@@ -66,25 +64,19 @@ pub const ETC: &[&str] = &[
     "lsb-release",
     "mime.types",
     "os-release",
-    "pki/ca-trust",
-    "pki/tls/certs",
     "profile",
     "protocols",
-    "python3",
     "python3.11",
     "python3.13",
     "redhat-release",
     "services",
-    "ssl/certs",
     "ssl/openssl.cnf",
-    "terminfo",
     "timezone",
-    "vim",
     "xdg",
     "zsh",
 ];
 
-/// The parts of `/etc` that hold authorities for certificates.
+/// The parts of `/etc` that hold authorities for certificates, shown as well unless a sandbox has one of its own.
 pub const TRUST: &[&str] = &["pki/ca-trust", "pki/tls/certs", "ssl/certs"];
 
 /// Where programs look for authorities if nothing tells them: Debian's place, which the others are about to become
@@ -116,19 +108,28 @@ const DEVICE_LINKS: &[(&str, &str)] = &[
 /// Of the kernel's own files in `/proc`, those that programs ask about the machine and that name nothing on it.
 /// Everything else there is hidden.
 const PROC: &[&str] = &[
+    "cgroups",
     "cpuinfo",
+    "crypto",
+    "dma",
+    "execdomains",
+    "fb",
     "filesystems",
     "loadavg",
     "meminfo",
+    "misc",
     "mounts",
     "net",
+    "pressure",
     "self",
+    "softirqs",
     "stat",
     "sys",
     "thread-self",
     "uptime",
     "version",
     "vmstat",
+    "zoneinfo",
 ];
 
 /// Parts of `/sys` that runtimes ask how many processors there are; the rest of it is absent.

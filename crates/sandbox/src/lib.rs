@@ -19,7 +19,7 @@ pub mod planner;
 pub mod report;
 pub mod request;
 mod root;
-mod search;
+pub mod search;
 mod seccomp;
 mod stages;
 pub mod survey;

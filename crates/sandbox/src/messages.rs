@@ -11,6 +11,8 @@ use crate::text::Text;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ToSandbox {
+    /// Asks whether what comes before the plan could be done. May come in front of the plan.
+    Begun,
     /// Comes first, once.
     Build(Plan),
     /// With descriptors: the image of the program, then what will be its 0, 1, 2 and on. With a terminal, only the
@@ -54,6 +56,8 @@ pub struct Window {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub enum FromSandbox {
+    /// What comes before the plan is done.
+    Begun,
     /// With the doors' listeners, in this order.
     Built {
         report: Report,
@@ -78,8 +82,12 @@ pub enum FromSandbox {
     Connected {
         id: u64,
     },
-    /// The last message: names that the host would have run, set aside under another one.
-    Held(Vec<Text>),
+    /// The last message: how the command ended that the sandbox ended with, and names that the host would have run,
+    /// set aside under another one.
+    Over {
+        ended: Option<Ended>,
+        held: Vec<Text>,
+    },
 }
 
 /// A step that failed on the way into the sandbox.

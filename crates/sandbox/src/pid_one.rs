@@ -6,8 +6,9 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, OwnedFd};
 
+use cofferdam_linux_sys::footprint;
 use cofferdam_linux_sys::signals::Signals;
-use rustix::event::{PollFd, PollFlags};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::process::{Pid, Signal, WaitOptions};
 
@@ -71,9 +72,14 @@ fn serve_without_namespaces(channel: &Channel, why: &str) -> Result<(), Problem>
 }
 
 fn receive_plan(channel: &Channel) -> Result<Option<Plan>, Problem> {
-    match channel.receive::<ToSandbox>().map_err(|error| lost(&error))? {
-        Some((ToSandbox::Build(plan), _)) => Ok(Some(plan)),
-        _ => Ok(None),
+    loop {
+        match channel.receive::<ToSandbox>().map_err(|error| lost(&error))? {
+            Some((ToSandbox::Begun, _)) => {
+                channel.send(&FromSandbox::Begun, &[]).map_err(|error| lost(&error))?;
+            }
+            Some((ToSandbox::Build(plan), _)) => return Ok(Some(plan)),
+            _ => return Ok(None),
+        }
     }
 }
 
@@ -118,6 +124,8 @@ struct Init<'a> {
     commands: BTreeMap<i32, u64>,
     /// The command with which the sandbox ends.
     last: Option<u64>,
+    /// How that one ended.
+    ended: Option<Ended>,
     trees: Trees,
     /// Names to be set aside.
     sweep: &'a [Text],
@@ -134,6 +142,7 @@ impl<'a> Init<'a> {
             walls,
             commands: BTreeMap::new(),
             last: None,
+            ended: None,
             trees: Trees::new(reach),
             sweep: &plan.sweep,
         }
@@ -144,20 +153,28 @@ impl<'a> Init<'a> {
         let served = self.serve(signals).map_err(|error| lost(&error));
         self.trees.end_all();
         // If the launcher is gone, the names tell by themselves what happened.
-        let _ = self.channel.send(&FromSandbox::Held(sweep::set_aside(self.sweep)), &[]);
+        let over = FromSandbox::Over { ended: self.ended, held: sweep::set_aside(self.sweep) };
+        let _ = self.channel.send(&over, &[]);
         served
     }
 
     fn serve(&mut self, signals: &Signals) -> io::Result<()> {
+        // Once nothing happens for a while, what is not needed to wait is given back.
+        let mut patience = Some(Timespec { tv_sec: 0, tv_nsec: 250_000_000 });
         loop {
             let mut ready = [
                 PollFd::new(self.channel, PollFlags::IN),
                 PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN),
             ];
-            match rustix::event::poll(&mut ready, None) {
+            match rustix::event::poll(&mut ready, patience.as_ref()) {
                 Err(rustix::io::Errno::INTR) => continue,
-                other => other?,
-            };
+                Ok(0) => {
+                    patience = None;
+                    footprint::shrink();
+                    continue;
+                }
+                other => drop(other?),
+            }
             let [from_launcher, from_kernel] = ready.map(|ready| !ready.revents().is_empty());
             if from_kernel {
                 while let Some(arrived) = signals.next_with_sender()? {
@@ -188,7 +205,7 @@ impl<'a> Init<'a> {
     fn obey(&mut self, message: ToSandbox, descriptors: Vec<OwnedFd>) -> io::Result<Then> {
         match message {
             // A second tree cannot be built any more; the rights are gone.
-            ToSandbox::Build(_) => Ok(Then::GoOn),
+            ToSandbox::Build(_) | ToSandbox::Begun => Ok(Then::GoOn),
             ToSandbox::Start { id, directory, terminal, limits, last } => {
                 let mark = self.trees.begin(id);
                 let command =
@@ -252,12 +269,14 @@ impl<'a> Init<'a> {
                 (None, Some(signal)) => Ended::Killed(signal),
                 (None, None) => Ended::Exited(0),
             };
-            // The end of the sandbox looks once more, when nothing moves any more.
-            let held = if self.last == Some(id) { Vec::new() } else { sweep::set_aside(self.sweep) };
-            self.channel.send(&FromSandbox::Ended { id, how, held }, &[])?;
             if self.last == Some(id) {
+                // Told with the last message, once nothing moves any more: the launcher is woken once.
+                self.ended = Some(how);
                 then = Then::End;
+                continue;
             }
+            let held = sweep::set_aside(self.sweep);
+            self.channel.send(&FromSandbox::Ended { id, how, held }, &[])?;
         }
     }
 }

@@ -65,13 +65,12 @@ pub fn plan(request: &Request, identity: Identity, survey: &dyn Survey) -> Resul
     let mut planner = Planner {
         survey,
         request,
-        // A quarter of the memory for each of four, at most: large enough for a build, not the whole machine.
+        // A quarter of the memory, at most: large enough for a build, not the whole machine.
         scratch: (survey.memory() / 4).clamp(64 * MIB, 4096 * MIB),
-        files: Vec::new(),
+        files: of_the_system(survey),
         sweep: Vec::new(),
         looked: Looked::default(),
     };
-    planner.system();
     planner.etc(identity);
     planner.memory();
     planner.home();
@@ -105,6 +104,28 @@ pub fn plan(request: &Request, identity: Identity, survey: &dyn Survey) -> Resul
         looked: planner.looked,
         limits: request.limits,
     })
+}
+
+/// What every plan begins with: it depends on nothing but the system, so that the first process of a sandbox can do it
+/// before the rest of the plan is made.
+pub fn of_the_system(survey: &dyn Survey) -> Vec<Operation> {
+    let system = layout::SYSTEM.iter().chain(layout::SYS).filter_map(|path| shown(survey, Path::new(path)));
+    system.chain(layout::ETC.iter().filter_map(|name| of_etc(survey, name))).collect()
+}
+
+fn of_etc(survey: &dyn Survey, name: &str) -> Option<Operation> {
+    shown(survey, &Path::new("/etc").join(name))
+}
+
+/// Shows what belongs to the system read-only, or the same link; nothing where there is nothing.
+fn shown(survey: &dyn Survey, path: &Path) -> Option<Operation> {
+    let kind = match survey.find(path)? {
+        Found::Link(to) => return Some(Operation::Link { path: path.into(), to: to.into() }),
+        Found::Directory => Kind::Directory,
+        Found::File => Kind::File,
+        Found::Socket => return None,
+    };
+    Some(Operation::System { path: path.into(), kind })
 }
 
 /// Whether a directory is one of the system's own, or above them all.
@@ -153,7 +174,8 @@ fn check(request: &Request, survey: &dyn Survey) -> Result<(), Refusal> {
 
 /// Whether a path is in a place that is never shown.
 fn is_hidden(request: &Request, path: &Path) -> bool {
-    let mut of_home = secret_paths::HOME.iter().flat_map(|secret| secret.below(&request.bases()));
+    let bases = request.bases();
+    let mut of_home = secret_paths::HOME.iter().flat_map(|secret| secret.below(&bases));
     request.hide.iter().chain(&request.own).any(|hidden| path.starts_with(hidden))
         || of_home.any(|hidden| path.starts_with(hidden))
         || secret_paths::SYSTEM.iter().any(|secret| path.starts_with(secret.path))
@@ -190,31 +212,10 @@ impl Planner<'_> {
         }
     }
 
-    /// The same for what belongs to the system.
-    fn show_system(&mut self, path: &Path) {
-        let kind = match self.survey.find(path) {
-            Some(Found::Link(to)) => {
-                return self.files.push(Operation::Link { path: path.into(), to: to.into() });
-            }
-            Some(Found::Directory) => Kind::Directory,
-            Some(Found::File) => Kind::File,
-            Some(Found::Socket) | None => return,
-        };
-        self.files.push(Operation::System { path: path.into(), kind });
-    }
-
-    fn system(&mut self) {
-        for path in layout::SYSTEM.iter().chain(layout::SYS) {
-            self.show_system(Path::new(path));
-        }
-    }
-
     fn etc(&mut self, identity: Identity) {
-        for name in layout::ETC {
-            // A sandbox that trusts one authority sees no other.
-            if self.request.trust.is_none() || !layout::TRUST.contains(name) {
-                self.show_system(&Path::new("/etc").join(name));
-            }
+        // A sandbox that trusts one authority sees no other.
+        if self.request.trust.is_none() {
+            self.files.extend(layout::TRUST.iter().filter_map(|name| of_etc(self.survey, name)));
         }
         for (path, contents) in &self.request.files {
             let (path, contents) = (path.as_path().into(), contents.clone());
@@ -241,6 +242,7 @@ impl Planner<'_> {
         self.private("/tmp", self.scratch);
         // Not a link to the other one: a workspace may lie below it.
         self.private("/var/tmp", self.scratch);
+        self.private("/run", 16 * MIB);
     }
 
     fn home(&mut self) {

@@ -59,6 +59,11 @@ impl Report {
         }
     }
 
+    /// The layers without which it is less than a sandbox.
+    pub fn lacking(&self) -> impl Iterator<Item = &Layer> {
+        self.layers.iter().filter(|layer| !layer.enforced && !layer.name.is_optional())
+    }
+
     pub fn missing(&mut self, name: LayerName, detail: impl Into<String>) {
         self.layers.push(Layer { name, enforced: false, detail: detail.into() });
     }

@@ -4,6 +4,7 @@
 //! ago, is reached by its path in one call. What belongs to the person, where a program may exchange a directory for
 //! a link at any moment, is opened once, without following links, and used by its descriptor.
 
+use std::cell::Cell;
 use std::ffi::{CStr, CString, OsStr};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -30,11 +31,18 @@ const SITE: &CStr = c"/proc";
 /// What stands over what is hidden: nobody can read it, and it holds nothing.
 const EMPTY_FILE: &CStr = c"/proc/file";
 const EMPTY_DIRECTORY: &CStr = c"/proc/directory";
+/// Memory that all private places of one size share, each a directory of it: a file system for every one of them would
+/// take longer to make, and they would be that many times the size together.
+const POOL: &CStr = c"/proc/pool";
+/// A file of the system that is no longer than this is copied: a mount costs more.
+const SMALL: usize = 64 << 10;
 
 /// The tree while it is built. Its top is the current directory of this process.
 #[derive(Debug)]
 pub struct Root {
     directory: OwnedFd,
+    /// How large the pool is, once there is one.
+    pool: Cell<Option<u64>>,
 }
 
 impl Root {
@@ -44,6 +52,8 @@ impl Root {
     }
 
     fn prepare() -> io::Result<Self> {
+        // What is made here has the mode that is written here, whatever the launcher's mask was.
+        rustix::process::umask(Mode::empty());
         mount::make_private()?;
         memory(SITE, 64 << 20, 0o755)?;
         rustix::process::chdir(SITE)?;
@@ -58,7 +68,7 @@ impl Root {
         mount::bind(c"root", c"root")?;
         rustix::process::chdir(c"root")?;
         let directory = rustix::fs::openat(CWD, c".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-        Ok(Self { directory })
+        Ok(Self { directory, pool: Cell::new(None) })
     }
 
     pub fn carry_out(&self, operations: &[Operation]) -> Result<(), Failure> {
@@ -82,9 +92,14 @@ impl Root {
             Operation::Link { path, to } => with_parents(&relative(path.as_path())?, |path| {
                 rustix::fs::symlinkat(to.as_os_str(), CWD, path)
             }),
-            Operation::File { path, contents } => write_file(&relative(path.as_path())?, contents),
+            Operation::File { path, contents } => {
+                write_file(&relative(path.as_path())?, contents.as_os_str().as_bytes())
+            }
             Operation::System { path, kind } => {
                 let (from, at) = (text(path.as_os_str())?, relative(path.as_path())?);
+                if *kind == Kind::File && copy(&from, &at)? == Copied::Yes {
+                    return Ok(());
+                }
                 make(&at, *kind)?;
                 mount::bind(&from, &at)?;
                 mount::restrict(&at, Restrictions::READ_ONLY)
@@ -100,7 +115,7 @@ impl Root {
                 make_directory(&at)?;
                 let shared =
                     ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|shared| path.as_path() == Path::new(shared));
-                memory(&at, *bytes, if shared { 0o1777 } else { 0o755 })
+                self.private(&at, *bytes, if shared { 0o1777 } else { 0o755 })
             }
             Operation::Processes { path, keep } => {
                 let at = relative(path.as_path())?;
@@ -128,6 +143,24 @@ impl Root {
             Operation::Mask { path } => self.mask(path.as_path()),
             Operation::Layered { path, layer } => self.layered(path.as_path(), layer.as_path()),
         }
+    }
+
+    fn private(&self, at: &CStr, bytes: u64, mode: u32) -> io::Result<()> {
+        match self.pool.get() {
+            None => {
+                rustix::fs::mkdirat(CWD, POOL, Mode::from_raw_mode(0o755))?;
+                memory(POOL, bytes, 0o755)?;
+                self.pool.set(Some(bytes));
+            }
+            Some(size) if size == bytes => {}
+            Some(_) => return memory(at, bytes, mode),
+        }
+        // A path of the new tree has no name twice, and neither has the pool.
+        let name = at.to_bytes().iter().map(|&byte| if byte == b'/' { b'!' } else { byte });
+        let name: Vec<u8> = POOL.to_bytes().iter().copied().chain([b'/']).chain(name).collect();
+        let from = CString::new(name).map_err(io::Error::other)?;
+        rustix::fs::mkdirat(CWD, &*from, Mode::from_raw_mode(mode))?;
+        mount::bind(&from, at)
     }
 
     /// The two directories are taken by descriptor to names of our own, because no character of those has a meaning
@@ -262,6 +295,35 @@ fn make(path: &CStr, kind: Kind) -> io::Result<()> {
     }
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Copied {
+    Yes,
+    No,
+}
+
+/// Copies a small file that everybody may read. Anything else is left to a mount, which shows it as it is.
+fn copy(from: &CStr, at: &CStr) -> io::Result<Copied> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let Ok(file) = rustix::fs::openat(CWD, from, flags, Mode::empty()) else { return Ok(Copied::No) };
+    let stat = rustix::fs::fstat(&file)?;
+    let length = usize::try_from(stat.st_size).unwrap_or(usize::MAX);
+    if !FileType::from_raw_mode(stat.st_mode).is_file() || stat.st_mode & 0o004 == 0 || length > SMALL {
+        return Ok(Copied::No);
+    }
+    // From one file to the other inside the kernel: a buffer here would cost more than the copy.
+    create(at, |copy| {
+        let mut left = length;
+        while left > 0 {
+            match rustix::fs::sendfile(&copy, &file, None, left)? {
+                0 => break,
+                sent => left -= sent,
+            }
+        }
+        Ok(())
+    })?;
+    Ok(Copied::Yes)
+}
+
 fn make_file(path: &CStr, mode: Mode) -> Result<(), Errno> {
     rustix::fs::mknodat(CWD, path, FileType::RegularFile, mode, 0)
 }
@@ -284,17 +346,20 @@ fn with_parents(path: &CStr, act: impl Fn(&CStr) -> Result<(), Errno>) -> io::Re
     }
 }
 
-fn write_file(path: &CStr, contents: &Text) -> io::Result<()> {
-    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-    let write = |path: &CStr| {
-        let file = rustix::fs::openat(CWD, path, flags, Mode::from_raw_mode(0o644))?;
-        let mut rest = contents.as_os_str().as_bytes();
+fn write_file(path: &CStr, contents: &[u8]) -> io::Result<()> {
+    create(path, |file| {
+        let mut rest = contents;
         while !rest.is_empty() {
             rest = &rest[rustix::io::write(&file, rest)?..];
         }
         Ok(())
-    };
-    with_parents(path, write)
+    })
+}
+
+/// A new file of the new tree, and what is in it.
+fn create(path: &CStr, fill: impl Fn(OwnedFd) -> Result<(), Errno>) -> io::Result<()> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    with_parents(path, |path| fill(rustix::fs::openat(CWD, path, flags, Mode::from_raw_mode(0o644))?))
 }
 
 /// A file system in memory that only the owner of this user namespace can write to.

@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use cofferdam_policy::secret_paths::{self, Evidence, NAMES};
+use cofferdam_policy::secret_paths::{self, Evidence};
 
 use crate::layout;
 use crate::survey::{Entry, Kind, Survey};
@@ -43,13 +43,13 @@ pub struct Findings {
 pub fn search(survey: &dyn Survey, root: &Path, bounds: Bounds) -> Findings {
     let mut search = Search { survey, root, bounds, contents: 0, inodes: Vec::new() };
     let mut findings = Findings::default();
-    let (names, whole) = walk(survey, root, bounds, |entry, path| search.judge(entry, path, &mut findings));
+    let (names, whole) =
+        walk(survey, root, bounds, |entry, directory| search.judge(entry, directory, &mut findings));
     if !search.inodes.is_empty() {
         // A second hard link to a secret is the same secret under a harmless name.
-        walk(survey, root, bounds, |entry, path| {
-            if search.inodes.contains(&entry.inode) && !findings.secrets.iter().any(|found| found == path) {
-                findings.secrets.push(path.to_owned());
-            }
+        walk(survey, root, bounds, |entry, directory| {
+            let path = search.inodes.contains(&entry.inode).then(|| directory.path.join(entry.name));
+            findings.secrets.extend(path.filter(|path| !findings.secrets.contains(path)));
             Below::Enter
         });
     }
@@ -65,29 +65,43 @@ enum Below {
     Leave,
 }
 
+/// A directory on the way of a walk.
+struct Directory {
+    path: PathBuf,
+    depth: usize,
+    /// Whether its name, or that of one between it and where the walk began, begins with a dot.
+    dotted: bool,
+}
+
 /// Goes through a tree, the nearest names first, and tells how many it has seen and whether that was all.
 fn walk(
     survey: &dyn Survey,
     root: &Path,
     bounds: Bounds,
-    mut visit: impl FnMut(&Entry, &Path) -> Below,
+    mut visit: impl FnMut(&Entry<'_>, &Directory) -> Below,
 ) -> (u64, bool) {
     let mut names = 0;
-    let mut queue = VecDeque::from([(root.to_owned(), 0)]);
-    while let Some((directory, depth)) = queue.pop_front() {
-        if names >= bounds.names || depth > bounds.depth {
+    let mut queue = VecDeque::from([Directory { path: root.to_owned(), depth: 0, dotted: false }]);
+    while let Some(directory) = queue.pop_front() {
+        if names >= bounds.names || directory.depth > bounds.depth {
             return (names, false);
         }
-        for entry in survey.entries(&directory) {
+        survey.entries(&directory.path, &mut |entry| {
             names += 1;
-            let path = directory.join(&entry.name);
-            let skipped = layout::NOT_SEARCHED.iter().any(|skipped| entry.name == *skipped);
-            if visit(&entry, &path) == Below::Enter && entry.kind == Kind::Directory && !skipped {
-                queue.push_back((path, depth + 1));
+            // Most names are those of files, so nothing is made of a name before it is known to matter.
+            let enter = visit(&entry, &directory) == Below::Enter && entry.kind == Kind::Directory;
+            if enter && !layout::NOT_SEARCHED.iter().any(|skipped| entry.name == *skipped) {
+                let path = directory.path.join(entry.name);
+                let dotted = directory.dotted || is_dotted(entry.name);
+                queue.push_back(Directory { path, depth: directory.depth + 1, dotted });
             }
-        }
+        });
     }
     (names, true)
+}
+
+fn is_dotted(name: &OsStr) -> bool {
+    name.as_bytes().starts_with(b".")
 }
 
 struct Search<'a> {
@@ -100,46 +114,45 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn judge(&mut self, entry: &Entry, path: &Path, findings: &mut Findings) -> Below {
+    fn judge(&mut self, entry: &Entry<'_>, directory: &Directory, findings: &mut Findings) -> Below {
+        let path = || directory.path.join(entry.name);
         if entry.name == ".git" {
-            findings.repositories.push(path.to_owned());
+            findings.repositories.push(path());
         } else if entry.kind == Kind::Socket {
-            findings.sockets.push(path.to_owned());
-        } else if self.is_secret(entry, path) {
-            if entry.kind == Kind::File && self.survey.has_other_names(path) {
+            findings.sockets.push(path());
+        } else if self.is_secret(entry, directory) {
+            if entry.kind == Kind::File && self.survey.has_other_names(&path()) {
                 self.inodes.push(entry.inode);
             }
-            findings.secrets.push(path.to_owned());
+            findings.secrets.push(path());
             return Below::Leave;
         }
         Below::Enter
     }
 
-    fn is_secret(&mut self, entry: &Entry, path: &Path) -> bool {
-        let relative = path.strip_prefix(self.root).unwrap_or(path);
-        if secret_paths::kind_of_name(&entry.name).is_some() {
+    fn is_secret(&mut self, entry: &Entry<'_>, directory: &Directory) -> bool {
+        let evidence = secret_paths::evidence_of_name(entry.name);
+        if evidence == Some(Evidence::Name) {
             return true;
         }
         // The places of a home are looked for where one of their names can be: most of them begin with a dot.
-        let dotted = relative.components().any(|part| part.as_os_str().as_bytes().starts_with(b"."));
-        if dotted && secret_paths::kind_of_path(&Path::new("/").join(relative)).is_some() {
-            let doubtful = layout::OFTEN_HARMLESS.iter().any(|name| relative.ends_with(name));
-            return !doubtful || holds_credential(&self.read(path));
+        if directory.dotted || is_dotted(entry.name) {
+            let above = directory.path.strip_prefix(self.root).unwrap_or(&directory.path);
+            if secret_paths::is_home_place(above, entry.name) {
+                let doubtful = entry.kind != Kind::Directory && is_often_harmless(&above.join(entry.name));
+                return !doubtful || holds_credential(&self.read(&directory.path.join(entry.name)));
+            }
         }
-        entry.kind == Kind::File && self.is_secret_by_content(&entry.name, path)
+        let candidate = entry.kind == Kind::File && evidence == Some(Evidence::Content);
+        candidate && self.is_secret_by_content(&directory.path.join(entry.name))
     }
 
-    fn is_secret_by_content(&mut self, name: &OsStr, path: &Path) -> bool {
-        let candidate = NAMES
-            .iter()
-            .any(|secret| secret.evidence == Evidence::Content && secret_paths::fits(secret.pattern, name));
-        if !candidate {
-            return false;
-        }
+    fn is_secret_by_content(&mut self, path: &Path) -> bool {
         let beginning = self.read(path);
         let by_content = secret_paths::kind_of_content(&beginning).is_some();
         // What is called a key is one, unless it says that it is meant for everybody.
-        let called_key = ["*.pem", "*.key"].iter().any(|pattern| secret_paths::fits(pattern, name));
+        let extension = path.extension().unwrap_or_default();
+        let called_key = ["pem", "key"].iter().any(|key| extension.eq_ignore_ascii_case(key));
         by_content || (called_key && !is_public(&beginning))
     }
 
@@ -147,6 +160,10 @@ impl Search<'_> {
         self.contents += 1;
         if self.contents > self.bounds.contents { Vec::new() } else { self.survey.beginning(path) }
     }
+}
+
+fn is_often_harmless(relative: &Path) -> bool {
+    layout::OFTEN_HARMLESS.iter().any(|name| relative.ends_with(name))
 }
 
 fn is_public(beginning: &[u8]) -> bool {

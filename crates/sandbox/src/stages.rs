@@ -8,7 +8,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 
 use cofferdam_linux_sys::{
-    descriptors, hardening, network_namespace, privileges, seccomp as filter, signals,
+    beside::{self, Beside},
+    descriptors, hardening, privileges, seccomp as filter, signals,
 };
 use rustix::process::{DumpableBehavior, Signal};
 
@@ -16,10 +17,11 @@ use crate::channel::Channel;
 use crate::doors::{self, Door};
 use crate::landlock::{self, Enforcement, Right};
 use crate::messages::Problem;
-use crate::plan::{Identity, Isolation, Network, Plan};
+use crate::plan::{Identity, Isolation, Network, Operation, Plan};
 use crate::report::{LayerName, Report};
 use crate::root::Root;
-use crate::{layout, seccomp};
+use crate::survey::Machine;
+use crate::{layout, planner, seccomp};
 
 const NO_LANDLOCK: &str = "the kernel does not know it, or it is switched off";
 
@@ -34,10 +36,12 @@ pub type Doors = Vec<(Door, OwnedFd)>;
 #[derive(Debug)]
 pub struct Begun {
     root: Root,
+    /// What of the plan is done already.
+    ahead: Vec<Operation>,
     report: Report,
     /// How many processes there may be; opened before the host's `/proc` is out of sight.
     most_processes: Option<fs::File>,
-    own_network: network_namespace::Making,
+    beside: Beside,
 }
 
 /// Leaves the launcher behind and makes everything that does not depend on the plan.
@@ -53,7 +57,7 @@ pub fn begin(channel: &Channel, identity: Identity) -> Result<Begun, Problem> {
     // From here on nothing that the launcher had open, or was started with, is held by this process.
     step("leaving the descriptors", descriptors::keep_only(channel.as_fd()))?;
     // The network is made beside all that follows, because that takes about as long.
-    let own_network = step("a network of its own", network_namespace::begin())?;
+    let beside = step("a network of its own", beside::begin())?;
     // From here on nothing that the launcher ignored or caught is ignored or caught by a command.
     step("forgetting signal handlers", signals::forget_handlers())?;
 
@@ -75,14 +79,20 @@ pub fn begin(channel: &Channel, identity: Identity) -> Result<Begun, Problem> {
     // From here on no crash hands memory to a file, or to a program of the host.
     step("no core dumps", hardening::no_core_dumps())?;
     let most_processes = fs::OpenOptions::new().write(true).open("/proc/sys/kernel/pid_max").ok();
-    let root = Root::begin().and_then(|root| root.carry_out(&layout::fixed()).map(|()| root));
+    let ahead = planner::of_the_system(&Machine::look());
+    let root = Root::begin().and_then(|root| {
+        root.carry_out(&layout::fixed())?;
+        root.carry_out(&ahead)?;
+        Ok(root)
+    });
     let root = root.map_err(|failure| problem(failure.operation, &failure.error))?;
-    Ok(Begun { root, report, most_processes, own_network })
+    Ok(Begun { root, ahead, report, most_processes, beside })
 }
 
 /// Carries the plan out. After it, this process and everything it starts is confined for good.
 pub fn confine(begun: Begun, plan: &Plan) -> Result<(Confined, Report, Doors), Problem> {
-    let Begun { root, mut report, most_processes, own_network } = begun;
+    let Begun { root, ahead, mut report, most_processes, beside } = begun;
+    let rest = step("the system's part of the plan", rest_of(plan, &ahead))?;
 
     // From here on no number of processes exhausts the host's: root has no other limit without a control group.
     // A kernel before 6.14 has one number for the whole machine, and does not let us change it.
@@ -91,21 +101,23 @@ pub fn confine(begun: Begun, plan: &Plan) -> Result<(Confined, Report, Doors), P
     }
     step("the host name", rustix::system::sethostname(plan.hostname.as_bytes()))?;
     step("the domain name", rustix::system::setdomainname(b"(none)"))?;
-    // From here on no file of the host exists that the plan does not name.
-    let built = root.carry_out(&plan.files).and_then(|()| root.enter());
+    // From here on no path leads to a file of the host that the plan does not name.
+    let built = root.carry_out(rest).and_then(|()| root.enter());
     built.map_err(|failure| problem(failure.operation, &failure.error))?;
+    // The old root goes beside what follows.
+    beside.detach_old_root();
     report.enforced(LayerName::Files, format!("{} operations", plan.files.len()));
 
     // From here on the only network is a loopback that nobody else has.
     let mut doors = Doors::new();
     match plan.network {
         Network::None => {
-            step("a network of its own", own_network.enter())?;
+            step("a network of its own", beside.enter_network())?;
             report.enforced(LayerName::Network, "a loopback of its own");
         }
         // From here on whatever is dialled, by name or by address, arrives at a listener of the launcher's or nowhere.
         Network::Proxy => {
-            step("a network of its own", own_network.enter())?;
+            step("a network of its own", beside.enter_network())?;
             doors = step("the doors of the network", doors::open(&plan.further_ports))?;
             report.enforced(LayerName::Network, "sealed: every address leads to the egress proxy");
         }
@@ -135,6 +147,9 @@ pub fn confine(begun: Begun, plan: &Plan) -> Result<(Confined, Report, Doors), P
     // From here on most of the kernel does not exist.
     step("the system call filter", filter::install(seccomp::FILTER))?;
     report.enforced(LayerName::Seccomp, format!("{} instructions", seccomp::FILTER.len()));
+
+    // From here on nothing else of the host exists at all, and this process is the only one.
+    step("letting go of the old root", beside.finish())?;
 
     // From here on the end of the launcher still ends everything, but leaves time to look over the workspace.
     step("the end with the launcher", rustix::process::set_parent_process_death_signal(Some(Signal::TERM)))?;
@@ -176,6 +191,12 @@ pub fn confine_without_namespaces(
     let calls = if network == Network::Host { seccomp::FILTER } else { seccomp::WITHOUT_NAMESPACES };
     step("the system call filter", filter::install(calls))?;
     Ok((Confined(()), landlock))
+}
+
+/// What is left to do of a plan. It begins with what was done ahead, unless somebody has changed the system meanwhile.
+fn rest_of<'p>(plan: &'p Plan, ahead: &[Operation]) -> io::Result<&'p [Operation]> {
+    let changed = || io::Error::other("the system was changed while the sandbox was made; start it again");
+    plan.files.strip_prefix(ahead).ok_or_else(changed)
 }
 
 /// The kernel takes nothing below 301, which is little enough.

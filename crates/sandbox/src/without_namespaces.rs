@@ -33,8 +33,15 @@ pub struct Alone {
 
 impl Alone {
     pub fn new(plan: &Plan) -> Result<Self, Problem> {
-        if plan.files.iter().any(|operation| matches!(operation, Operation::Layered { .. })) {
-            return Err(problem("a layer for what is written", &io::Error::from(io::ErrorKind::Unsupported)));
+        for operation in &plan.files {
+            let needed = match operation {
+                Operation::Layered { .. } => "a layer for what is written",
+                Operation::File { path, .. } if path.as_path().starts_with(layout::OWN) => {
+                    "a place for the script that no process can write to"
+                }
+                _ => continue,
+            };
+            return Err(problem(needed, &io::Error::from(io::ErrorKind::Unsupported)));
         }
         let scratch = Scratch::make().map_err(|error| problem("a directory for temporary files", &error))?;
         let (shown, unprotected) = shown(&plan.files);

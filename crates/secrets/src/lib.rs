@@ -21,3 +21,4 @@ pub use loader::{EnvironmentFallback, LoadError, Loaded, Loader};
 pub use reference::{Origin, SecretRef};
 pub use secret::{Rejected, Secret};
 pub use store::Store;
+pub use stores::DESKTOP;

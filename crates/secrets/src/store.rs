@@ -1,7 +1,7 @@
 //! Secrets that are kept for as long as their source says.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use cofferdam_policy::provider::{Provider, SecretSource};
@@ -26,7 +26,7 @@ pub struct Store {
 struct Slot {
     provider: Provider,
     /// Held while the source is read.
-    kept: Mutex<Option<Kept>>,
+    kept: RwLock<Option<Kept>>,
 }
 
 /// The last answer of a source. An old value is dropped before a new one is asked for: a source that has
@@ -41,7 +41,7 @@ struct Kept {
 impl Store {
     pub fn new(loader: Loader, providers: impl IntoIterator<Item = Provider>) -> Self {
         let slot =
-            |provider: Provider| (provider.name.to_string(), Slot { provider, kept: Mutex::new(None) });
+            |provider: Provider| (provider.name.to_string(), Slot { provider, kept: RwLock::new(None) });
         Self { loader, slots: providers.into_iter().map(slot).collect() }
     }
 
@@ -51,15 +51,13 @@ impl Store {
         self.get_at(provider, Instant::now())
     }
 
-    /// Whether the source can be seen to hold another value than it gave last, without being asked: a file that was
-    /// written since. Says nothing of other sources.
-    pub fn is_outdated(&self, provider: &str) -> bool {
-        let Some(slot) = self.slots.get(provider) else { return false };
-        match slot.kept.try_lock() {
-            Ok(kept) => kept.as_ref().is_some_and(|kept| !kept.is_as_it_was()),
-            // Somebody is reading it just now.
-            Err(_) => true,
-        }
+    /// The secret of a provider if it need not be read now: nobody waits for anything but a look at a file.
+    pub fn at_hand(&self, provider: &str) -> Option<Arc<Secret>> {
+        let slot = self.slots.get(provider)?;
+        // Somebody who reads the source just now holds this.
+        let kept = slot.kept.try_read().ok()?;
+        let kept = kept.as_ref().filter(|kept| kept.is_fresh(&slot.provider, Instant::now()))?;
+        kept.answer.as_ref().ok().cloned()
     }
 
     /// Says that an upstream did not accept this value, so that the next [`Store::get`] reads the source
@@ -70,7 +68,7 @@ impl Store {
 
     fn get_at(&self, provider: &str, now: Instant) -> Option<Result<Arc<Secret>, Arc<LoadError>>> {
         let slot = self.slots.get(provider)?;
-        let mut kept = slot.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = slot.kept.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(kept) = kept.as_ref().filter(|kept| kept.is_fresh(&slot.provider, now)) {
             return Some(kept.answer.clone());
         }
@@ -87,7 +85,7 @@ impl Store {
 
     fn invalidate_at(&self, provider: &str, rejected: &Arc<Secret>, now: Instant) {
         let Some(slot) = self.slots.get(provider) else { return };
-        let mut kept = slot.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = slot.kept.write().unwrap_or_else(PoisonError::into_inner);
         let is_rejected =
             |kept: &Kept| kept.answer.as_ref().is_ok_and(|secret| Arc::ptr_eq(secret, rejected));
         if kept.as_ref().is_some_and(|kept| is_rejected(kept) && kept.age(now) >= PAUSE) {

@@ -13,8 +13,8 @@ use crate::source::{SourceError, bitwarden, read_command, vault};
 
 /// A password manager may have to ask its server.
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// How a program of the desktop finds the keyring.
-const DESKTOP: [&str; 2] = ["DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"];
+/// How a program of the desktop finds the keyring: variables that hold no credential, and that the one who asks needs.
+pub const DESKTOP: [&str; 2] = ["DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"];
 
 /// Reads from the store that the source names; nothing for a source that names none.
 pub(crate) fn read(

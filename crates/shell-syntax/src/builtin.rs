@@ -1,5 +1,7 @@
 //! Simple commands, and what those do that change the shell itself.
 
+use std::rc::Rc;
+
 use shuck_ast as ast;
 
 use crate::shell::{Value, Variable};
@@ -36,7 +38,7 @@ impl Shell {
         {
             argv[0] = Word::known(program.clone());
         }
-        let written = simple.span.slice(source).chars().take(400).collect();
+        let written = beginning(simple.span.slice(source)).to_owned();
         let command =
             SimpleCommand { argv: argv.clone(), assignments, redirects, written, ..self.blank(input) };
         if argv.is_empty() {
@@ -44,7 +46,7 @@ impl Shell {
             let opened = command.redirects.iter().any(|redirect| redirect.kind == RedirectKind::Read);
             let index = self.emit(command, watch);
             return match input {
-                Input::Text(text) if opened => text.clone(),
+                Input::Text(text) if opened => Word::clone(text),
                 Input::File(_) if opened => Word::unknown(Some(Source::Commands(index..self.commands.len()))),
                 _ => Word::default(),
             };
@@ -95,15 +97,7 @@ impl Shell {
                     Value::Map(map) => map.values().cloned().collect(),
                     Value::Scalar(word) => vec![word.clone()],
                 };
-                let value =
-                    match (assignment.append, self.variables.get(name).map(|v| v.value.clone()), value) {
-                        (true, Some(Value::List(mut before)), Value::List(more)) => {
-                            before.extend(more);
-                            Value::List(before)
-                        }
-                        (_, _, value) => value,
-                    };
-                self.set(name, value);
+                self.set_list(name, value, assignment.append);
                 let mut joined = Word::default();
                 for word in &words {
                     joined.push(word);
@@ -140,6 +134,22 @@ impl Shell {
         value
     }
 
+    /// In place where a list grows: copying it for every `+=` would take the square of its length.
+    fn set_list(&mut self, name: &str, value: Value, append: bool) {
+        let name = self.referred(name);
+        let grows = append
+            && matches!(&self.variables.get(&name), Some(Variable { value: Value::List(_), .. }))
+            && matches!(value, Value::List(_));
+        if !grows {
+            self.set(&name, value);
+            return;
+        }
+        if let (Value::List(before), Value::List(more)) = (&mut self.variables.change(&name).value, value) {
+            self.kept += more.iter().map(|word| word.text().len() + 64).sum::<usize>();
+            before.extend(more);
+        }
+    }
+
     fn assign_element(&mut self, name: &str, key: &Word, value: Word) {
         if name == "BASH_CMDS" || name == "BASH_ALIASES" {
             let text = value.text().to_owned();
@@ -151,10 +161,7 @@ impl Shell {
             return;
         }
         let name = self.referred(name);
-        let variable = self
-            .variables
-            .entry(name)
-            .or_insert(Variable { value: Value::List(Vec::new()), names_another: false });
+        let variable = self.variables.change(&name);
         match (&mut variable.value, key.text().parse::<usize>()) {
             (Value::List(words), Ok(index)) if index < 4096 => {
                 if words.len() <= index {
@@ -244,7 +251,7 @@ impl Shell {
                     let value = self.assign(assignment, true, source, watch);
                     if names_another {
                         let variable = Variable { value: Value::Scalar(value.clone()), names_another: true };
-                        self.variables.insert(name.clone(), variable);
+                        self.variables.insert(&name, variable);
                     }
                     made.push((name, value));
                 }
@@ -269,7 +276,7 @@ impl Shell {
                 return Some(Word::unknown(None));
             }
             self.calls.push(name);
-            let before = std::mem::replace(&mut self.positional, rest);
+            let before = std::mem::replace(&mut self.positional, rest.into());
             let output = self.deeper(|shell| shell.run_text_with(&body, input, watch));
             self.positional = before;
             self.calls.pop();
@@ -277,7 +284,7 @@ impl Shell {
         }
         if let Some(alias) = self.aliases.get(&name) {
             let text = format!("{alias} \"$@\"");
-            let before = std::mem::replace(&mut self.positional, rest);
+            let before = std::mem::replace(&mut self.positional, rest.into());
             let hidden = self.aliases.remove(&name);
             let output = self.deeper(|shell| shell.run_text_with(&text, input, watch));
             self.positional = before;
@@ -331,7 +338,9 @@ impl Shell {
             "set" => self.set_positional(rest),
             "shift" => {
                 let count = rest.first().and_then(|word| word.text().parse().ok()).unwrap_or(1);
-                self.positional.drain(..self.positional.len().min(count));
+                self.kept += self.positional.len();
+                let gone = self.positional.len().min(count);
+                Rc::make_mut(&mut self.positional).drain(..gone);
             }
             "cd" | "pushd" | "popd" => self.change_directory(name, rest),
             // A subscript is evaluated, substitutions and all, even where it stands in quotes.
@@ -375,11 +384,11 @@ impl Shell {
 
     fn set_positional(&mut self, rest: &[Word]) {
         match rest.iter().position(|word| word.text() == "--") {
-            Some(at) => self.positional = rest[at + 1..].to_vec(),
+            Some(at) => self.positional = rest[at + 1..].to_vec().into(),
             None => {
                 let start = rest.iter().position(|word| !word.text().starts_with(['-', '+']));
                 if let Some(at) = start.filter(|&at| at == 0 || !rest[at - 1].text().ends_with('o')) {
-                    self.positional = rest[at..].to_vec();
+                    self.positional = rest[at..].to_vec().into();
                 }
             }
         }
@@ -468,6 +477,11 @@ impl Shell {
             self.write_file(to, content);
         }
     }
+}
+
+/// What is kept of a command as it is written.
+fn beginning(text: &str) -> &str {
+    &text[..text.floor_char_boundary(400)]
 }
 
 /// The command without `command`, `builtin` and their options.

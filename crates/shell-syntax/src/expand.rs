@@ -1,10 +1,12 @@
 //! From a word as written to the fields that a command gets.
 
+use std::borrow::Cow;
+
 use shuck_ast as ast;
 
 use crate::brace::{self, Piece};
 use crate::shell::normalise;
-use crate::{HOLE, Shell, Source, Watch, Word};
+use crate::{HOLE, Input, Shell, Source, Watch, Word};
 
 /// A command with more words than this is not followed.
 const MOST_FIELDS: usize = 50_000;
@@ -98,9 +100,17 @@ impl Shell {
     ) -> Vec<Word> {
         let mut fields = Vec::new();
         for word in words {
+            if let Some(text) = plain(word, source) {
+                fields.push(Word::known(text));
+                continue;
+            }
             let atoms = atoms(word, source);
-            for atoms in braces(word, atoms) {
-                fields.extend(self.evaluate(&atoms, source, watch));
+            if !may_have_braces(word, &atoms) {
+                self.evaluate(&atoms, source, watch, &mut fields);
+            } else {
+                for atoms in braces(atoms) {
+                    self.evaluate(&atoms, source, watch, &mut fields);
+                }
             }
             if fields.len() > MOST_FIELDS {
                 self.doubt(crate::Doubt::TooMuch);
@@ -112,6 +122,9 @@ impl Shell {
 
     /// A word where no splitting happens: the value of an assignment, the target of a redirection.
     pub(crate) fn single(&mut self, word: &ast::Word, source: &str, watch: &mut dyn Watch) -> Word {
+        if let Some(text) = plain(word, source) {
+            return Word::known(text);
+        }
         let atoms = atoms(word, source);
         self.single_atoms(&atoms, source, watch)
     }
@@ -136,8 +149,8 @@ impl Shell {
         result
     }
 
-    fn evaluate(&mut self, atoms: &[Atom<'_>], source: &str, watch: &mut dyn Watch) -> Vec<Word> {
-        let mut fields = Fields::default();
+    fn evaluate(&mut self, atoms: &[Atom<'_>], source: &str, watch: &mut dyn Watch, into: &mut Vec<Word>) {
+        let mut fields = Fields { done: std::mem::take(into), ..Fields::default() };
         for (at, atom) in atoms.iter().enumerate() {
             match atom {
                 Atom::Text { text, quoted: false } if at == 0 && text.starts_with('~') => {
@@ -151,10 +164,14 @@ impl Shell {
             }
         }
         fields.close();
-        fields.done
+        *into = fields.done;
     }
 
     fn join(&self, fields: &mut Fields, expansion: &Expansion, quoted: bool) {
+        if let ([word], true, false) = (expansion.words.as_slice(), quoted, expansion.separate) {
+            fields.whole(word);
+            return;
+        }
         let separators = self.separators();
         for (at, word) in expansion.words.iter().enumerate() {
             if at > 0 && (expansion.separate || !quoted) {
@@ -173,10 +190,11 @@ impl Shell {
         }
     }
 
-    pub(crate) fn separators(&self) -> String {
-        match self.lookup("IFS").and_then(|expansion| expansion.words.into_iter().next()) {
-            Some(word) if !word.is_unknown() => word.text().to_owned(),
-            _ => " \t\n".to_owned(),
+    pub(crate) fn separators(&self) -> Cow<'static, str> {
+        let set = self.variables.get("IFS").and_then(|_| self.lookup("IFS")?.words.into_iter().next());
+        match set {
+            Some(word) if !word.is_unknown() => word.text().to_owned().into(),
+            _ => " \t\n".into(),
         }
     }
 
@@ -202,8 +220,21 @@ impl Shell {
         }
     }
 
-    /// One expansion. Commands within it are run on the way.
+    /// One expansion. Commands within it are run on the way. Each is a copy, and a few letters can stand for a long
+    /// value, so what they give together is limited.
     pub(crate) fn part(
+        &mut self,
+        part: &ast::WordPartNode,
+        quoted: bool,
+        source: &str,
+        watch: &mut dyn Watch,
+    ) -> Expansion {
+        let expansion = self.expansion(part, quoted, source, watch);
+        self.kept += expansion.words.iter().map(|word| word.text().len()).sum::<usize>();
+        expansion
+    }
+
+    fn expansion(
         &mut self,
         part: &ast::WordPartNode,
         quoted: bool,
@@ -223,7 +254,12 @@ impl Shell {
             Part::CommandSubstitution { body, syntax } => {
                 self.substitution(body, *syntax, part.span, source, watch).into()
             }
-            Part::ProcessSubstitution { body, .. } => self.process_substitution(body, source, watch).into(),
+            Part::ProcessSubstitution { body, is_input } => {
+                // `> >(sh)`: what is written is what the inside reads.
+                let input =
+                    if *is_input { Input::Inherited } else { Input::Text(Word::unknown(None).into()) };
+                self.process_substitution(body, source, &input, watch).into()
+            }
             Part::ArithmeticExpansion { expression, expression_ast, expression_word_ast, .. } => {
                 let value = expression_ast.as_deref().and_then(|node| self.arithmetic(node, source, watch));
                 if value.is_none() {
@@ -268,7 +304,7 @@ impl Shell {
         let from = self.commands.len();
         let output = match syntax {
             ast::CommandSubstitutionSyntax::DollarParen => {
-                self.in_subshell(|shell| shell.sequence(body, source, &crate::Input::Inherited, watch))
+                self.in_subshell(|shell| shell.sequence(body, source, &Input::Inherited, watch))
             }
             // The first parser leaves backticks within backticks as text, so the inside is read again.
             ast::CommandSubstitutionSyntax::Backtick => {
@@ -284,9 +320,15 @@ impl Shell {
         output
     }
 
-    fn process_substitution(&mut self, body: &ast::StmtSeq, source: &str, watch: &mut dyn Watch) -> Word {
+    fn process_substitution(
+        &mut self,
+        body: &ast::StmtSeq,
+        source: &str,
+        input: &Input,
+        watch: &mut dyn Watch,
+    ) -> Word {
         let from = self.commands.len();
-        let output = self.in_subshell(|shell| shell.sequence(body, source, &crate::Input::Inherited, watch));
+        let output = self.in_subshell(|shell| shell.sequence(body, source, input, watch));
         let path = format!("/dev/fd/cofferdam-{from}");
         let mut word = Word::known(path.clone());
         word.add_sources(&[Source::Commands(from..self.commands.len())]);
@@ -295,11 +337,11 @@ impl Shell {
     }
 
     pub(crate) fn in_subshell(&mut self, inner: impl FnOnce(&mut Self) -> Word) -> Word {
-        let variables = self.variables.clone();
+        self.variables.enter_subshell();
         let positional = self.positional.clone();
         let directory = self.directory.clone();
         let output = inner(self);
-        self.variables = variables;
+        self.variables.leave_subshell();
         self.positional = positional;
         self.directory = directory;
         output
@@ -316,6 +358,15 @@ fn unescape_backticks(inside: &str) -> String {
         }
     }
     text
+}
+
+/// The text of a word in which nothing is quoted, expanded or matched, as most are.
+fn plain<'a>(word: &'a ast::Word, source: &'a str) -> Option<&'a str> {
+    let [part] = word.parts.as_slice() else { return None };
+    let ast::WordPart::Literal(text) = &part.kind else { return None };
+    let text = text.as_str(source, part.span);
+    let special = |byte: u8| matches!(byte, b'\\' | b'{' | b'*' | b'?' | b'[');
+    (!text.is_empty() && !text.starts_with('~') && !text.bytes().any(special)).then_some(text)
 }
 
 fn atoms<'a>(word: &'a ast::Word, source: &str) -> Vec<Atom<'a>> {
@@ -388,18 +439,20 @@ fn unquoted_text(text: &str, atoms: &mut Vec<Atom<'_>>) {
     }
 }
 
-fn braces<'a>(word: &ast::Word, atoms: Vec<Atom<'a>>) -> Vec<Vec<Atom<'a>>> {
-    let braces: usize = atoms
-        .iter()
-        .map(|atom| match atom {
-            Atom::Text { text, quoted: false } => text.matches('{').count(),
-            _ => 0,
-        })
-        .sum();
-    if braces == 0 || (!word.has_active_brace_expansion() && word.parts.len() < 2) {
-        return vec![atoms];
-    }
-    if braces > 40 {
+fn opening_braces(atoms: &[Atom<'_>]) -> usize {
+    let count = |atom: &Atom<'_>| match atom {
+        Atom::Text { text, quoted: false } => text.bytes().filter(|byte| *byte == b'{').count(),
+        _ => 0,
+    };
+    atoms.iter().map(count).sum()
+}
+
+fn may_have_braces(word: &ast::Word, atoms: &[Atom<'_>]) -> bool {
+    opening_braces(atoms) > 0 && (word.has_active_brace_expansion() || word.parts.len() > 1)
+}
+
+fn braces(atoms: Vec<Atom<'_>>) -> Vec<Vec<Atom<'_>>> {
+    if opening_braces(&atoms) > 40 {
         return vec![vec![Atom::Text { text: HOLE.to_string(), quoted: true }]];
     }
     let mut pieces = Vec::new();

@@ -8,8 +8,10 @@
 //! Pure: nothing here reads a file, an environment or a clock. It is a reader of intentions, not a boundary:
 //! what a text does when it runs is decided by the machine it runs on.
 
+mod arithmetic;
 mod brace;
 mod builtin;
+mod compound;
 mod doubt;
 mod expand;
 mod output;
@@ -19,6 +21,7 @@ mod run;
 mod scan;
 mod second;
 mod shell;
+mod variables;
 mod word;
 
 pub use doubt::Doubt;

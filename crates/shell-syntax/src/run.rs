@@ -5,12 +5,40 @@ use std::rc::Rc;
 use shuck_ast as ast;
 use shuck_parser::parser::{ParseStatus, Parser};
 
-use crate::shell::{Function, Value, Variable};
-use crate::{Doubt, FileContent, Input, Redirect, RedirectKind, Shell, SimpleCommand, Source, Watch, Word};
+use crate::shell::Function;
+use crate::{Doubt, FileContent, HOLE, Input, Redirect, RedirectKind, Shell, SimpleCommand, Watch, Word};
 use crate::{scan, second};
 
-/// A loop over more words than this is followed for the first ones, and once more with an unknown word.
-const MOST_ROUNDS: usize = 16;
+/// Longer texts are parsed again when they come again.
+const LONGEST_REMEMBERED: usize = 16 * 1024;
+
+/// A text as the parsers see it.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    /// The text that was parsed, which its tree refers to.
+    text: String,
+    file: ast::File,
+    doubts: Vec<Doubt>,
+}
+
+impl Reading {
+    fn of(text: &str) -> Self {
+        let masked = scan::masked(text);
+        let mut doubts = Vec::new();
+        if masked.is_some() && text.contains(HOLE) {
+            doubts.push(Doubt::Rejected);
+        }
+        let text = masked.unwrap_or_else(|| text.to_owned());
+        let parsed = Parser::new(&text).parse();
+        if parsed.status != ParseStatus::Clean {
+            doubts.push(Doubt::Rejected);
+        } else if !second::agrees(&text, &parsed.file) {
+            doubts.push(Doubt::Disagreement);
+        }
+        let file = parsed.file;
+        Self { text, file, doubts }
+    }
+}
 
 impl Shell {
     /// Runs a text in this shell and gives what it would print, as far as that is known.
@@ -27,7 +55,7 @@ impl Shell {
         watch: &mut dyn Watch,
     ) -> Word {
         self.in_subshell(|shell| {
-            shell.positional = positional;
+            shell.positional = positional.into();
             let before = shell.traps.len();
             let output = shell.deeper(|shell| shell.run_text_with(text, input, watch));
             shell.run_traps(before, watch);
@@ -64,19 +92,29 @@ impl Shell {
             self.doubt(doubt);
             return Word::unknown(None);
         }
-        if !self.may_parse(text.len()) {
-            return Word::unknown(None);
-        }
         // A backslash at the very end quotes nothing: `dir C:\` is a whole command.
         let text =
             if text.ends_with('\\') && !text.ends_with("\\\\") { &text[..text.len() - 1] } else { text };
-        let parsed = Parser::new(text).parse();
-        if parsed.status != ParseStatus::Clean {
-            self.doubt(Doubt::Rejected);
-        } else if !second::agrees(text, &parsed.file) {
-            self.doubt(Doubt::Disagreement);
+        if !self.read.contains_key(text) && !self.may_parse(text.len()) {
+            return Word::unknown(None);
         }
-        self.sequence(&parsed.file.body, text, input, watch)
+        let reading = self.read_text(text);
+        for doubt in &reading.doubts {
+            self.doubt(doubt.clone());
+        }
+        self.sequence(&reading.file.body, &reading.text, input, watch)
+    }
+
+    /// What both parsers make of a text. Functions, traps and evaluated texts come again and again.
+    fn read_text(&mut self, text: &str) -> Rc<Reading> {
+        if let Some(known) = self.read.get(text) {
+            return Rc::clone(known);
+        }
+        let reading = Rc::new(Reading::of(text));
+        if text.len() <= LONGEST_REMEMBERED && self.depth > 0 {
+            self.read.insert(text.to_owned(), Rc::clone(&reading));
+        }
+        reading
     }
 
     pub(crate) fn sequence(
@@ -96,21 +134,21 @@ impl Shell {
         output
     }
 
-    fn maybe<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
+    pub(crate) fn maybe<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
         self.conditional += 1;
         let result = inner(self);
         self.conditional -= 1;
         result
     }
 
-    fn concurrently<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
+    pub(crate) fn concurrently<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
         self.concurrent += 1;
         let result = inner(self);
         self.concurrent -= 1;
         result
     }
 
-    fn statement(
+    pub(crate) fn statement(
         &mut self,
         statement: &ast::Stmt,
         source: &str,
@@ -126,7 +164,7 @@ impl Shell {
     }
 
     /// Opens the files of a statement, runs it, and keeps what it printed where it went.
-    fn redirected(
+    pub(crate) fn redirected(
         &mut self,
         statement: &ast::Stmt,
         source: &str,
@@ -146,18 +184,15 @@ impl Shell {
         let output = self.command(&statement.command, redirects, source, input, watch);
         let Some((target, kind)) = target else { return output };
         if let Some(path) = target.as_known() {
-            let before = match (kind, self.file(path)) {
-                (RedirectKind::Append, Some(FileContent::Text(before))) => before.clone(),
-                _ => Word::default(),
-            };
-            let mut content = before;
-            content.push(&output);
-            self.write_file(path, FileContent::Text(content));
+            match kind {
+                RedirectKind::Append => self.append_file(path, &output),
+                _ => self.write_file(path, FileContent::Text(output)),
+            }
         }
         Word::default()
     }
 
-    fn redirects(
+    pub(crate) fn redirects(
         &mut self,
         redirects: &[ast::Redirect],
         source: &str,
@@ -170,7 +205,7 @@ impl Shell {
             if let Some(heredoc) = redirect.heredoc() {
                 let text = self.heredoc(heredoc, source, watch);
                 if matches!(redirect.fd, None | Some(0)) {
-                    input = Some(Input::Text(text));
+                    input = Some(Input::Text(text.into()));
                 }
                 continue;
             }
@@ -188,7 +223,7 @@ impl Shell {
                 Kind::HereString => {
                     let mut text = target;
                     text.push_str("\n");
-                    input = Some(Input::Text(text));
+                    input = Some(Input::Text(text.into()));
                     continue;
                 }
                 Kind::HereDoc | Kind::HereDocStrip => continue,
@@ -207,7 +242,7 @@ impl Shell {
             Some(FileContent::Text(text)) => {
                 let mut text = text.clone();
                 text.add_sources(target.sources());
-                Input::Text(text)
+                Input::Text(text.into())
             }
             _ => Input::File(target.clone()),
         }
@@ -333,212 +368,11 @@ impl Shell {
                 for command in &mut shell.commands[from.clone()] {
                     command.piped = true;
                 }
-                let input = Input::Pipe { from, output };
+                let input = Input::Pipe { from, output: output.into() };
                 shell.in_subshell(|shell| {
                     shell.deeper(|shell| shell.statement(&binary.right, source, &input, watch))
                 })
             }),
-        }
-    }
-
-    fn compound(
-        &mut self,
-        compound: &ast::CompoundCommand,
-        source: &str,
-        input: &Input,
-        watch: &mut dyn Watch,
-    ) -> Word {
-        use ast::CompoundCommand as Compound;
-        match compound {
-            Compound::If(clause) => {
-                self.sequence(&clause.condition, source, input, watch);
-                self.maybe(|shell| {
-                    let mut output = shell.sequence(&clause.then_branch, source, input, watch);
-                    for (condition, branch) in &clause.elif_branches {
-                        shell.sequence(condition, source, input, watch);
-                        output.push(&shell.sequence(branch, source, input, watch));
-                    }
-                    if let Some(branch) = &clause.else_branch {
-                        output.push(&shell.sequence(branch, source, input, watch));
-                    }
-                    output
-                })
-            }
-            Compound::For(clause) => {
-                let words = match &clause.words {
-                    Some(words) => self.fields(words.iter(), source, watch),
-                    None => self.positional.clone(),
-                };
-                let names: Vec<String> = clause
-                    .targets
-                    .iter()
-                    .filter_map(|target| Some(target.name.as_ref()?.as_str().to_owned()))
-                    .collect();
-                self.rounds(
-                    names.first().map_or("", String::as_str),
-                    &words,
-                    &clause.body,
-                    (source, input),
-                    watch,
-                )
-            }
-            Compound::Foreach(clause) => {
-                let words = self.fields(clause.words.iter(), source, watch);
-                self.rounds(clause.variable.as_str(), &words, &clause.body, (source, input), watch)
-            }
-            Compound::Select(clause) => {
-                let words = self.fields(clause.words.iter(), source, watch);
-                self.rounds(clause.variable.as_str(), &words, &clause.body, (source, input), watch)
-            }
-            Compound::Repeat(clause) => self.sequence(&clause.body, source, input, watch),
-            Compound::ArithmeticFor(clause) => {
-                for node in [&clause.init_ast, &clause.condition_ast, &clause.step_ast].into_iter().flatten()
-                {
-                    self.arithmetic(node, source, watch);
-                }
-                if let Some(ast::ArithmeticExpr::Assignment {
-                    target: ast::ArithmeticLvalue::Variable(name),
-                    ..
-                }) = clause.init_ast.as_ref().map(|node| &node.kind)
-                {
-                    self.set(name.as_str(), Value::Scalar(Word::unknown(None)));
-                }
-                self.maybe(|shell| shell.sequence(&clause.body, source, input, watch))
-            }
-            Compound::While(clause) => self.repeat(&clause.condition, &clause.body, source, input, watch),
-            Compound::Until(clause) => self.repeat(&clause.condition, &clause.body, source, input, watch),
-            Compound::Case(clause) => {
-                self.single(&clause.word, source, watch);
-                self.maybe(|shell| {
-                    let mut output = Word::default();
-                    for case in &clause.cases {
-                        for pattern in &case.patterns {
-                            shell.pattern_words(pattern, source, watch);
-                        }
-                        output.push(&shell.sequence(&case.body, source, input, watch));
-                    }
-                    output
-                })
-            }
-            Compound::Subshell(body) => self.in_subshell(|shell| shell.sequence(body, source, input, watch)),
-            Compound::BraceGroup(body) => self.sequence(body, source, input, watch),
-            Compound::Arithmetic(command) => {
-                if let Some(node) = &command.expr_ast {
-                    self.arithmetic(node, source, watch);
-                }
-                Word::default()
-            }
-            Compound::Time(clause) => match &clause.command {
-                Some(command) => self.statement(command, source, input, watch),
-                None => Word::default(),
-            },
-            Compound::Conditional(conditional) => {
-                self.condition(&conditional.expression, source, watch);
-                Word::default()
-            }
-            Compound::Coproc(clause) => {
-                self.concurrently(|shell| shell.statement(&clause.body, source, input, watch))
-            }
-            Compound::Always(clause) => {
-                let mut output = self.sequence(&clause.body, source, input, watch);
-                output.push(&self.sequence(&clause.always_body, source, input, watch));
-                output
-            }
-        }
-    }
-
-    fn rounds(
-        &mut self,
-        name: &str,
-        words: &[Word],
-        body: &ast::StmtSeq,
-        (source, input): (&str, &Input),
-        watch: &mut dyn Watch,
-    ) -> Word {
-        let mut output = Word::default();
-        for word in words.iter().take(MOST_ROUNDS) {
-            self.variables.insert(
-                name.to_owned(),
-                Variable { value: Value::Scalar(word.clone()), names_another: false },
-            );
-            output.push(&self.sequence(body, source, input, watch));
-        }
-        if words.len() > MOST_ROUNDS {
-            self.set(name, Value::Scalar(Word::unknown(Some(Source::Variable(name.to_owned())))));
-            output.push(&self.sequence(body, source, input, watch));
-        }
-        output
-    }
-
-    /// A loop with a condition: once, or once for every known line that its condition reads.
-    fn repeat(
-        &mut self,
-        condition: &ast::StmtSeq,
-        body: &ast::StmtSeq,
-        source: &str,
-        input: &Input,
-        watch: &mut dyn Watch,
-    ) -> Word {
-        let lines: Vec<Word> = match input.text().and_then(|text| Some((text, text.as_known()?))) {
-            Some((word, text)) => text.lines().take(MOST_ROUNDS).map(|line| word.with_text(line)).collect(),
-            None => Vec::new(),
-        };
-        let forever = condition.stmts.first().is_some_and(|first| {
-            matches!(first.span.slice(source).trim_end_matches([';', ' ']), "true" | ":")
-        });
-        let jobs = body
-            .stmts
-            .iter()
-            .any(|statement| matches!(statement.terminator, Some(ast::StmtTerminator::Background(_))));
-        if forever && jobs && body.stmts.len() == 1 {
-            self.doubt(Doubt::EndlessJobs);
-        }
-        if lines.is_empty() {
-            self.sequence(condition, source, input, watch);
-            return self.maybe(|shell| shell.sequence(body, source, input, watch));
-        }
-        let mut output = Word::default();
-        for line in lines {
-            let input = Input::Text(line);
-            self.sequence(condition, source, &input, watch);
-            output.push(&self.sequence(body, source, &input, watch));
-        }
-        output
-    }
-
-    fn condition(&mut self, expression: &ast::ConditionalExpr, source: &str, watch: &mut dyn Watch) {
-        use ast::ConditionalExpr as Expr;
-        match expression {
-            Expr::Binary(binary) => {
-                self.deeper(|shell| shell.condition(&binary.left, source, watch));
-                self.deeper(|shell| shell.condition(&binary.right, source, watch));
-            }
-            Expr::Unary(unary) => self.deeper(|shell| shell.condition(&unary.expr, source, watch)),
-            Expr::Parenthesized(inner) => self.deeper(|shell| shell.condition(&inner.expr, source, watch)),
-            Expr::Word(word) | Expr::Regex(word) => {
-                let word = self.single(word, source, watch);
-                self.prompt(word.text(), watch);
-            }
-            Expr::Pattern(pattern) => self.pattern_words(pattern, source, watch),
-            Expr::VarRef(reference) => {
-                self.access(reference, source, watch);
-            }
-        }
-    }
-    /// What a pattern substitutes is run before anything is matched.
-    fn pattern_words(&mut self, pattern: &ast::Pattern, source: &str, watch: &mut dyn Watch) {
-        for part in &pattern.parts {
-            match &part.kind {
-                ast::PatternPart::Word(word) => {
-                    self.single(word, source, watch);
-                }
-                ast::PatternPart::Group { patterns, .. } => {
-                    for pattern in patterns {
-                        self.deeper(|shell| shell.pattern_words(pattern, source, watch));
-                    }
-                }
-                _ => {}
-            }
         }
     }
 }

@@ -26,6 +26,21 @@ pub(crate) fn admit(text: &str) -> Result<(), Doubt> {
     Ok(())
 }
 
+/// The first parser miscounts the place of a command within a command where letters of several bytes stand around it,
+/// and ends the process. There, and only there, such letters are replaced by as many plain ones: none of them is an
+/// operator, a quote or part of the name of a program that the rules know.
+pub(crate) fn masked(text: &str) -> Option<String> {
+    let nested = ["`", "$(", "${", "<(", ">(", "$["];
+    if text.is_ascii() || !nested.iter().any(|opening| text.contains(opening)) {
+        return None;
+    }
+    let plain = |c: char| {
+        let (c, count) = if c.is_ascii() { (c, 1) } else { ('_', c.len_utf8()) };
+        std::iter::repeat_n(c, count)
+    };
+    Some(text.chars().flat_map(plain).collect())
+}
+
 /// How deep brackets and keywords nest if every one of them counts. Quoted closing brackets can make it count
 /// too little, so it is not the only line of defence: the first parser has a limit of its own, and the second
 /// runs on a stack that is large enough for every opening bracket ([`openings`]).

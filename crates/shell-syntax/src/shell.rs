@@ -1,10 +1,12 @@
 //! The state of a shell that runs nothing: variables, functions, aliases, the directory, and the files that
 //! the text has written so far.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
+use crate::run::Reading;
+pub(crate) use crate::variables::{Value, Variable, Variables};
 use crate::{Doubt, Parsed, Source, Word};
 
 /// More commands than this are not followed.
@@ -40,9 +42,9 @@ pub enum Input {
     #[default]
     Inherited,
     /// A here-document or here-string.
-    Text(Word),
+    Text(Rc<Word>),
     /// The output of these commands, as far as it is known.
-    Pipe { from: Range<usize>, output: Word },
+    Pipe { from: Range<usize>, output: Rc<Word> },
     /// A file.
     File(Word),
 }
@@ -99,19 +101,6 @@ pub enum FileContent {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Value {
-    Scalar(Word),
-    List(Vec<Word>),
-    Map(BTreeMap<String, Word>),
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Variable {
-    pub value: Value,
-    pub names_another: bool,
-}
-
-#[derive(Clone, Debug)]
 pub(crate) struct Function {
     pub body: Rc<str>,
     pub called: bool,
@@ -121,10 +110,11 @@ pub(crate) struct Function {
 #[derive(Debug)]
 pub struct Shell {
     pub(crate) surroundings: Surroundings,
-    pub(crate) variables: HashMap<String, Variable>,
+    pub(crate) variables: Variables,
     /// `$0`.
     pub(crate) name: Word,
-    pub(crate) positional: Vec<Word>,
+    /// Shared, because every subshell gets them and few change them.
+    pub(crate) positional: Rc<Vec<Word>>,
     pub(crate) functions: HashMap<String, Function>,
     pub(crate) aliases: HashMap<String, String>,
     pub(crate) programs: HashMap<String, String>,
@@ -143,6 +133,8 @@ pub struct Shell {
     pub(crate) concurrent: usize,
     /// How many bytes are kept for the commands and files seen so far.
     pub(crate) kept: usize,
+    /// Texts that were parsed and may come again.
+    pub(crate) read: HashMap<String, Rc<Reading>>,
     /// How many bytes may still be parsed: text within text is read again at every level.
     pub(crate) budget: Option<usize>,
 }
@@ -152,9 +144,9 @@ impl Shell {
         let directory = Some(surroundings.directory.clone());
         Self {
             surroundings,
-            variables: HashMap::new(),
+            variables: Variables::default(),
             name: Word::known("bash"),
-            positional: Vec::new(),
+            positional: Rc::default(),
             functions: HashMap::new(),
             aliases: HashMap::new(),
             programs: HashMap::new(),
@@ -168,6 +160,7 @@ impl Shell {
             calls: Vec::new(),
             concurrent: 0,
             kept: 0,
+            read: HashMap::new(),
             budget: None,
         }
     }
@@ -197,6 +190,17 @@ impl Shell {
                 self.kept += text.text().len();
             }
             self.files.insert(path, content);
+        }
+    }
+
+    /// Records that something was added to the end of a file. In place: a script that keeps a log would otherwise be
+    /// copied once for every line of it.
+    pub(crate) fn append_file(&mut self, path: &str, more: &Word) {
+        let Some(path) = self.resolve(path) else { return };
+        self.kept += more.text().len();
+        match self.files.entry(path).or_insert_with(|| FileContent::Text(Word::default())) {
+            FileContent::Text(before) => before.push(more),
+            same @ FileContent::Same(_) => *same = FileContent::Text(more.clone()),
         }
     }
 
@@ -282,7 +286,7 @@ impl Shell {
             }
             (_, _, value) => value,
         };
-        self.variables.insert(name, Variable { value, names_another: false });
+        self.variables.insert(&name, value);
     }
 
     /// The variable that a reference variable stands for; itself for others.

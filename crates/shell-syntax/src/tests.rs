@@ -163,3 +163,14 @@ proptest::proptest! {
         run(&parts.concat());
     }
 }
+
+#[test]
+fn letters_of_several_bytes_around_nested_commands_end_nothing() {
+    for text in [
+        "${]if \n${{]${${}`é${[``\\if E\naE\nE",
+        "]if \n${{]${${}`é${[``\\if E\naE\nE",
+        "echo \"→ $(rm é)\" `é` ${é} <(é)",
+    ] {
+        run(text);
+    }
+}

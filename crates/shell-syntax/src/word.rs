@@ -68,8 +68,14 @@ impl Word {
     pub fn push_str(&mut self, text: &str) {
         if self.fits(text) {
             self.unknown |= text.contains(HOLE);
-            self.text.push_str(text);
+            self.append(text);
         }
+    }
+
+    /// What nobody knows, followed by what nobody knows, is what nobody knows: such a word does not grow.
+    fn append(&mut self, text: &str) {
+        let text = if self.text.ends_with(HOLE) { text.trim_start_matches(HOLE) } else { text };
+        self.text.push_str(text);
     }
 
     /// A variable that is set to itself twice doubles at every step; beyond a length nothing is known of a word.
@@ -84,7 +90,7 @@ impl Word {
 
     pub fn push(&mut self, other: &Word) {
         if self.fits(&other.text) {
-            self.text.push_str(&other.text);
+            self.append(&other.text);
         }
         self.unknown |= other.unknown;
         self.glob |= other.glob;

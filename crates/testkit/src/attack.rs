@@ -19,6 +19,8 @@ pub struct Attack {
     pub outside: Outside,
     /// Why it is no attack for a command with a terminal, which is the sandbox's own.
     pub fine_on_terminal: Option<&'static str>,
+    /// Why it is no attack for a script.
+    pub fine_in_script: Option<&'static str>,
 }
 
 /// What shows that a sandbox has stopped the attack.
@@ -45,7 +47,15 @@ pub enum Outside {
 impl Attack {
     /// A row whose outcome counts and that is open outside.
     pub const fn new(threat: u16, probe: &'static str, words: &'static [&'static str]) -> Self {
-        Self { threat, probe, words, closes: Closes::Outcome, outside: Outside::Open, fine_on_terminal: None }
+        Self {
+            threat,
+            probe,
+            words,
+            closes: Closes::Outcome,
+            outside: Outside::Open,
+            fine_on_terminal: None,
+            fine_in_script: None,
+        }
     }
 
     #[must_use]
@@ -66,6 +76,19 @@ impl Attack {
     #[must_use]
     pub const fn fine_on_terminal(self, why: &'static str) -> Self {
         Self { fine_on_terminal: Some(why), ..self }
+    }
+
+    #[must_use]
+    pub const fn fine_in_script(self, why: &'static str) -> Self {
+        Self { fine_in_script: Some(why), ..self }
+    }
+
+    fn is_meant_for(&self, way: Way) -> bool {
+        match way {
+            Way::Terminal | Way::SessionAttach => self.fine_on_terminal.is_none(),
+            Way::Script => self.fine_in_script.is_none(),
+            _ => true,
+        }
     }
 
     #[must_use]
@@ -121,6 +144,31 @@ pub fn assert_closed_without_namespaces(binary: &str, attacks: &[Attack]) {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
+/// Makes every attack of a table in bubblewrap with the nearest flags, for reference, and tells what each comes to.
+/// Of those against each of these threats, at least one must get through there.
+///
+/// # Panics
+///
+/// When bubblewrap withstands more than is said of it.
+#[track_caller]
+pub fn assert_open_in_bubblewrap(binary: &str, attacks: &[Attack], threats: &[u16]) {
+    let mut open = Vec::new();
+    // Its network is closed; a socket of the hypervisor is not, and is not the tests' to touch.
+    let attacks: Vec<Attack> =
+        attacks.iter().filter(|attack| !matches!(attack.outside, Outside::Untried(_))).copied().collect();
+    for (attack, tried) in try_all(binary, Who::of_this_process(), Way::Bubblewrap, &attacks) {
+        match tried {
+            Ok(probed) => eprintln!("closed  {} {:?}: {}", attack.threat, attack.words, probed.detail),
+            Err(why) => {
+                eprintln!("open    {why}");
+                open.push(attack.threat);
+            }
+        }
+    }
+    let closed: Vec<&u16> = threats.iter().filter(|threat| !open.contains(threat)).collect();
+    assert!(closed.is_empty(), "bubblewrap withstands {closed:?}");
+}
+
 const SAID_NOTHING: &str = "the probe said nothing";
 
 fn name(attack: &Attack, who: Who, way: Way) -> String {
@@ -136,8 +184,7 @@ fn try_all<'a>(
 ) -> Vec<(&'a Attack, Result<Probed, String>)> {
     let scene = Scene::new(binary, who);
     let running = Running::begin(&scene, way);
-    let meant = attacks.iter().filter(|attack| !way.has_terminal() || attack.fine_on_terminal.is_none());
-    let tried = meant.map(|attack| {
+    let tried = attacks.iter().filter(|attack| attack.is_meant_for(way)).map(|attack| {
         let tried = try_inside(&running, &scene, attack);
         (attack, tried.map_err(|why| format!("{}: {why}", name(attack, who, way))))
     });

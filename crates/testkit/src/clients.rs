@@ -1,4 +1,5 @@
-//! Real clients: programs in Python and Node with the packages that `cargo xtask test` installs.
+//! Real clients: programs in Python and Node with the packages that `cargo xtask test` installs, and those in Java and
+//! Go that it builds.
 
 use std::path::{Path, PathBuf};
 
@@ -35,11 +36,16 @@ pub fn node(home: &Home, program: &str) -> Cofferdam {
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
 }
 
-fn installed(kind: &str) -> PathBuf {
+/// Where the packages of one kind (`python`, `node`, `java`, `go`) are.
+///
+/// # Panics
+///
+/// When they are not installed.
+pub fn installed(kind: &str) -> PathBuf {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.cache/clients").join(kind);
     assert!(
         directory.join("complete").is_file(),
         "the clients that this test needs are not installed: `cargo xtask test` does that first"
     );
-    directory
+    directory.canonicalize().expect("a directory that is there")
 }

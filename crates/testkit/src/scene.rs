@@ -15,6 +15,7 @@ use cofferdam_linux_sys::probe::{MessageQueue, SharedMemory};
 
 use crate::attack::Attack;
 use crate::probe::{CANARY, probe_binary};
+use crate::program::copy_program;
 use crate::{Cofferdam, Home, OnTerminal, Outcome};
 
 /// Who attacks.
@@ -69,7 +70,6 @@ const SECRETS: &[&str] = &[
     ".hermes/.env",
     ".hermes/auth.json",
     ".cargo/credentials.toml",
-    "cofferdam/config.toml",
     "stdin.txt",
     "project/.env",
     "project/.env.production",
@@ -175,6 +175,16 @@ impl Scene {
         attack.words.iter().map(fill).collect()
     }
 
+    /// A script that runs a command. It does not name it, so that the gate does not refuse what the walls are to.
+    pub(crate) fn write_script(&self, command: &[String]) -> String {
+        self.home.write("project/words", command.join("\0") + "\0");
+        self.home.write("script.sh", "mapfile -d '' words <words; \"${words[@]}\"\n");
+        for name in ["project/words", "script.sh"] {
+            self.home.chmod(name, 0o644);
+        }
+        self.home.path().join("script.sh").display().to_string()
+    }
+
     pub fn run_inside(&self, probe: &str, words: &[String]) -> Outcome {
         self.run_confined(&[], &self.probe_words(probe, words))
     }
@@ -276,10 +286,10 @@ impl Drop for Scene {
 
 fn plant_files(home: &Home) {
     for path in SECRETS {
-        // A comment in Cofferdam's own configuration, which has to be read.
-        let comment = if path.starts_with("cofferdam/") { "# " } else { "" };
-        home.write(path, format!("{comment}{CANARY}{}\n", path.replace('/', "-")));
+        home.write(path, format!("{CANARY}{}\n", path.replace('/', "-")));
     }
+    // Nobody is there to be asked about a script.
+    home.write("cofferdam/config.toml", format!("# {CANARY}config\n[approval]\nmode = \"off\"\n"));
     home.write("project/account.json", SERVICE_ACCOUNT.replace("CANARY", &format!("{CANARY}account")));
     home.write("project/README", "a project\n");
     home.write("project/.git/config", "[core]\n\trepositoryformatversion = 0\n");
@@ -302,7 +312,7 @@ fn plant_files(home: &Home) {
 /// The same file under a path that the one who attacks can reach: the build directory may be closed to them.
 fn link_or_copy(from: &Path, to: &Path) {
     if fs::hard_link(from, to).is_err() {
-        fs::copy(from, to).expect("a copy of the program");
+        copy_program(from, to);
     }
 }
 

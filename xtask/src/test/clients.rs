@@ -1,7 +1,7 @@
 //! Clients that people use, for tests against real ones: pinned, and kept in the project's cache.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::failure::{Done, Failure};
 use crate::process::Tool;
@@ -11,6 +11,9 @@ use super::tree::Tree;
 
 const PYTHON: &str = include_str!("../../clients/python.txt");
 const NODE: &str = include_str!("../../clients/node.txt");
+/// Programs of a few lines, for runtimes that bring their own idea of proxies, names and trust.
+const JAVA: &str = include_str!("../../clients/Client.java");
+const GO: &str = include_str!("../../clients/client.go");
 
 /// Installs what is missing or was pinned otherwise. With everything in place, nothing is fetched.
 pub fn install(root: &Root, tree: &Tree<'_>) -> Done {
@@ -30,6 +33,15 @@ pub fn install(root: &Root, tree: &Tree<'_>) -> Done {
             .arg(directory)
             .args(NODE.lines())
             .run()
+    })?;
+    installed(&cache.join("java"), JAVA, |directory| {
+        let source = written(directory, "Client.java", JAVA)?;
+        Tool::new("javac").arg("-d").arg(directory).arg(source).run()
+    })?;
+    installed(&cache.join("go"), GO, |directory| {
+        let source = written(directory, "client.go", GO)?;
+        let build = Tool::new("go").env("GOCACHE", root.join(".cache/go")).env("GO111MODULE", "off");
+        build.args(["build", "-o"]).arg(directory.join("client")).arg(source).run()
     })?;
     match tree {
         Tree::Checkout(_) => Ok(()),
@@ -56,4 +68,10 @@ fn installed(directory: &Path, list: &str, install: impl FnOnce(&Path) -> Done) 
     fs::write(directory.join("list"), list).map_err(wrong)?;
     install(directory)?;
     fs::write(complete, list).map_err(wrong)
+}
+
+fn written(directory: &Path, name: &str, source: &str) -> Result<PathBuf, Failure> {
+    let path = directory.join(name);
+    fs::write(&path, source).map_err(|error| Failure::at(&path, error))?;
+    Ok(path)
 }

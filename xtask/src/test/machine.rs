@@ -19,6 +19,8 @@ const NEEDS: &[Need] = &[
     Need { program: "git", package: "git", purpose: "a real client in tests" },
     Need { program: "python3", package: "python3-pip", purpose: "real clients in tests" },
     Need { program: "npm", package: "npm", purpose: "real clients in tests" },
+    Need { program: "javac", package: "default-jdk-headless", purpose: "a real client in tests" },
+    Need { program: "go", package: "golang-go", purpose: "a real client in tests" },
     Need { program: "secret-tool", package: "libsecret-tools", purpose: "the keyring as a source" },
     Need { program: "gnome-keyring-daemon", package: "gnome-keyring", purpose: "the keyring as a source" },
     Need { program: "dbus-run-session", package: "dbus-daemon", purpose: "the keyring as a source" },
@@ -30,6 +32,9 @@ const NEEDS: &[Need] = &[
     Need { program: "podman", package: "podman", purpose: "test containers" },
     Need { program: "runc", package: "runc", purpose: "test containers of podman" },
     Need { program: "dockerd", package: "docker.io", purpose: "test containers" },
+    Need { program: "bwrap", package: "bubblewrap", purpose: "the reference of the attacks" },
+    Need { program: "docker-compose", package: "docker-compose", purpose: "projects of test containers" },
+    Need { program: "systemd-analyze", package: "systemd", purpose: "the units of the service" },
     Need { program: "ip", package: "iproute2", purpose: "networks of test containers" },
     Need { program: "iptables", package: "iptables", purpose: "the network of dockerd" },
 ];

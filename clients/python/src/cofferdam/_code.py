@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import inspect
 import json
+import os
 import socket
 import struct
 import subprocess
@@ -12,7 +13,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Union
 
-from ._program import CofferdamError, options, program
+from ._program import CofferdamError, Path, options, program
 
 _AT_ONCE = 50
 _KINDS = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}
@@ -63,21 +64,29 @@ def execute_code(
     session_kind: str = "interactive",
     max_calls: int = 50,
     on_event: Optional[Callable[[Mapping[str, Any]], None]] = None,
+    via: Optional[Path] = None,
     **sandbox: Any,
 ) -> CodeResult:
     """Run a script in a sandbox. It is asked about as a whole before anything starts.
 
     ``tools`` are built in or configured; ``host_tools`` are functions of this program, which run here, outside of the
-    sandbox, when the script calls them. ``on_event`` is called with each event as it happens.
+    sandbox, when the script calls them. ``on_event`` is called with each event as it happens. ``via`` is the socket
+    of ``cofferdam exec-code --serve``; without it the program is started for this script.
     """
     offered = [tool if isinstance(tool, HostTool) else HostTool(tool) for tool in host_tools or ()]
-    words = [program(), "exec-code", "--json", "--language", language, "--session", session]
+    words = ["--language", language, "--session", session]
     words += ["--session-kind", session_kind, "--max-calls", str(max_calls)]
     granted = list(tools)
     if granted:
         words += ["--tools", ",".join(granted)]
+    words += options(**sandbox)
+    told = on_event or (lambda event: None)
+    if via is not None:
+        with _Connected(offered, via) as connected:
+            return _result(connected.run(words, code, told))
+    words = [program(), "exec-code", "--json", *words]
     with _Host(offered) as host:
-        words += [*host.words, *options(**sandbox), "-"]
+        words += [*host.words, "-"]
         started = subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=host.descriptors
         )
@@ -94,12 +103,15 @@ def execute_code(
                 event = json.loads(line)
                 if event["event"] == "result":
                     result = event
-                if on_event is not None:
-                    on_event(event)
+                told(event)
             errors.join()
             status = process.wait()
     if result is None:
         raise CofferdamError(b"".join(said).decode(errors="replace"), status)
+    return _result(result)
+
+
+def _result(result: Dict[str, Any]) -> CodeResult:
     named = ("status", "output", "stderr", "exit_code", "error", "calls", "duration_seconds")
     return CodeResult(**{name: result[name] for name in named}, raw=result)
 
@@ -152,8 +164,7 @@ class _Host:
     def _serve(self) -> None:
         try:
             while True:
-                (length,) = struct.unpack(">I", self._read(4))
-                self.pool.submit(self._answer, json.loads(self._read(length)))
+                self.pool.submit(self._answer, self._receive())
         except (OSError, RuntimeError):
             return
 
@@ -176,6 +187,11 @@ class _Host:
         with self.lock:
             self.ours.sendall(struct.pack(">I", len(body)) + body)
 
+    def _receive(self) -> Dict[str, Any]:
+        (length,) = struct.unpack(">I", self._read(4))
+        message: Dict[str, Any] = json.loads(self._read(length))
+        return message
+
     def _read(self, length: int) -> bytes:
         parts = b""
         while len(parts) < length:
@@ -184,3 +200,38 @@ class _Host:
                 raise OSError("the other side is gone")
             parts += part
         return parts
+
+
+class _Connected(_Host):
+    """One connection to a program that serves scripts: events, calls and answers all go over it."""
+
+    def __init__(self, tools: List[HostTool], path: Path) -> None:
+        super().__init__(tools)
+        self.path = os.fspath(path)
+
+    def __enter__(self) -> "_Connected":
+        self.ours = socket.socket(socket.AF_UNIX)
+        self.ours.connect(self.path)
+        self.pool = concurrent.futures.ThreadPoolExecutor(_AT_ONCE)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.ours.close()
+        self.pool.shutdown(wait=False)
+
+    def run(self, words: List[str], code: str, told: Callable[[Mapping[str, Any]], None]) -> Dict[str, Any]:
+        offered = [tool.declared() for tool in self.tools.values()]
+        self._send({"options": words, "code": code, "tools": offered})
+        while True:
+            try:
+                message = self._receive()
+            except OSError as error:
+                raise CofferdamError(f"the script was lost: {error}", 69) from None
+            if "event" not in message:
+                self.pool.submit(self._answer, message)
+                continue
+            if message["event"] == "error":
+                raise CofferdamError(message["message"], message["status"])
+            told(message)
+            if message["event"] == "result":
+                return message

@@ -1,6 +1,6 @@
-//! A program that reaches somebody: a chat, a webhook, a pager.
+//! Something that reaches somebody: a program, or a webhook.
 //!
-//! It gets the question as one JSON object on its standard input and prints one JSON object:
+//! It gets the question as one JSON object (a program on its standard input) and gives back one JSON object:
 //! `{"digest": "…", "answer": "allow", "scope": "once"}` or `{"digest": "…", "answer": "deny", "comment": "…"}`.
 //! The digest is that of the question. A program that only passes the question on, and whose answer comes back by
 //! `approvals allow`, prints `{"digest": "…", "answer": "later"}`. Anything else, a status other than zero and
@@ -21,10 +21,11 @@ use crate::{Answer, Pending, Scope};
 
 const LONGEST_REPLY: usize = 64 << 10;
 
-/// A configured program.
+/// Carries a question away and brings back what was said, within this time; nothing when that failed.
+type Carrier = dyn Fn(Vec<u8>, Duration) -> Option<Vec<u8>> + Send + Sync;
+
 pub struct Notifier {
-    pub argv: Vec<String>,
-    pub environment: Arc<ChildEnvironment>,
+    carrier: Arc<Carrier>,
 }
 
 #[derive(Deserialize)]
@@ -51,6 +52,24 @@ enum Heard {
 }
 
 impl Notifier {
+    /// A program that is told on its standard input and prints what was said.
+    pub fn program(argv: Vec<String>, environment: ChildEnvironment) -> Self {
+        Self::carried_by(move |question, timeout| {
+            printed(&argv, &environment, question, timeout).map(|bytes| bytes.to_vec())
+        })
+    }
+
+    pub fn carried_by(
+        carrier: impl Fn(Vec<u8>, Duration) -> Option<Vec<u8>> + Send + Sync + 'static,
+    ) -> Self {
+        Self { carrier: Arc::new(carrier) }
+    }
+
+    /// What was said, as it came.
+    pub fn carry(&self, question: Vec<u8>, timeout: Duration) -> Option<Vec<u8>> {
+        (self.carrier)(question, timeout)
+    }
+
     pub(super) fn ask(
         &self,
         question: &Pending,
@@ -59,10 +78,14 @@ impl Notifier {
     ) -> Reply {
         let (sender, receiver) = channel();
         let input = serde_json::to_vec(question).expect("a question has only string keys");
-        let (argv, environment) = (self.argv.clone(), Arc::clone(&self.environment));
+        let carrier = Arc::clone(&self.carrier);
         let (digest, timeout) = (question.digest.clone(), deadline.saturating_duration_since(Instant::now()));
         // The program dies with this thread, and the thread with the process.
-        std::thread::spawn(move || sender.send(run(&argv, &environment, input, (&digest, timeout))));
+        std::thread::spawn(move || {
+            // A little more than the deadline, so that the one who waits is the one who says that time is up.
+            let said = carrier(input, timeout + Duration::from_secs(1));
+            sender.send(said.map_or(Heard::Nonsense, |bytes| heard(&bytes, &digest)))
+        });
         let mut passed_on = false;
         loop {
             if answered() {
@@ -85,22 +108,8 @@ impl Notifier {
     }
 }
 
-fn run(
-    argv: &[String],
-    environment: &ChildEnvironment,
-    input: Vec<u8>,
-    (digest, timeout): (&str, Duration),
-) -> Heard {
-    // A little more than the deadline, so that the one who waits is the one who says that time is up.
-    let timeout = timeout + Duration::from_secs(1);
-    match printed(argv, environment, input, timeout) {
-        Some(bytes) => heard(&bytes, digest),
-        None => Heard::Nonsense,
-    }
-}
-
 /// What a program prints, if it ends in time and with success, and prints no more than an answer.
-pub(super) fn printed(
+fn printed(
     argv: &[String],
     environment: &ChildEnvironment,
     input: Vec<u8>,

@@ -2,21 +2,21 @@
 //!
 //! It gets the question as JSON on its standard input, without what looks like a key, and prints
 //! `{"digest": "…", "opinion": "deny", "comment": "…"}` or `{"digest": "…", "opinion": "ask"}`. It may say no, and it may
-//! pass the question on. It cannot say yes: no built-in rule is marked as one that it may, so `allow` passes the
-//! question on as well, and so do silence, a failure and nonsense.
+//! pass the question on. It may say yes only where every rule that found something is marked as one that it may
+//! (`reviewable`); everywhere else `allow` passes the question on, and so do silence, a failure and nonsense.
 
 use std::time::Duration;
 
 use serde::Deserialize;
 
 use super::Notifier;
-use super::notifier::printed;
 use crate::Pending;
 
 /// A person waits behind it.
 const LONGEST: Duration = Duration::from_secs(30);
 
 pub(crate) enum Opinion {
+    Allow,
     Deny { comment: Option<String> },
     AskPerson,
 }
@@ -39,12 +39,13 @@ enum Word {
 
 pub(crate) fn opinion(program: &Notifier, redacted: &Pending, timeout: Duration) -> Opinion {
     let input = serde_json::to_vec(redacted).expect("a question has only string keys");
-    let bytes = printed(&program.argv, &program.environment, input, timeout.min(LONGEST));
+    let bytes = program.carry(input, timeout.min(LONGEST));
     let said = bytes.and_then(|bytes| serde_json::from_slice::<Said>(&bytes).ok());
     match said {
         Some(Said { digest, opinion: Word::Deny, comment }) if digest == redacted.digest => {
             Opinion::Deny { comment }
         }
+        Some(Said { digest, opinion: Word::Allow, .. }) if digest == redacted.digest => Opinion::Allow,
         Some(Said { opinion: Word::Allow | Word::Ask | Word::Deny, .. }) | None => Opinion::AskPerson,
     }
 }

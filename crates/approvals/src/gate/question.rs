@@ -89,11 +89,19 @@ impl<'g> Question<'g> {
     pub(super) fn reviewed(self) -> Weighed<'g> {
         let Some(program) = &self.gate.second_opinion else { return Weighed::Ask(self) };
         match opinion(program, &self.redacted(&self.pending()), self.gate.timeout) {
-            Opinion::AskPerson => Weighed::Ask(self),
+            Opinion::Allow if self.reviewable() => self.approved(event::Approver::SecondOpinion, None),
+            Opinion::Allow | Opinion::AskPerson => Weighed::Ask(self),
             Opinion::Deny { comment } => {
                 self.refused(Reason::SecondOpinion, event::Approver::SecondOpinion, comment)
             }
         }
+    }
+
+    /// Whether every rule that found something lets a second opinion say yes. Rules that are code never do.
+    fn reviewable(&self) -> bool {
+        let marked =
+            |finding: &Finding| crate::RULES.iter().any(|rule| rule.id == finding.rule && rule.reviewable);
+        !self.verdict.findings.is_empty() && self.verdict.findings.iter().all(marked)
     }
 
     fn redacted(&self, question: &Pending) -> Pending {
@@ -222,11 +230,16 @@ impl<'g> Question<'g> {
         match self.record(Outcome::Allowed, by, scope) {
             Ok(()) => Weighed::Approved(Approved {
                 subject: self.subject,
-                by_person: by != event::Approver::Rules,
+                by_person: !matches!(by, event::Approver::Rules | event::Approver::SecondOpinion),
                 unkept: None,
             }),
             Err(_) => Weighed::Refused(self.unrecorded()),
         }
+    }
+
+    /// A call that was granted before; what is recorded of it is the call.
+    pub(crate) fn let_through(self) -> Weighed<'g> {
+        Weighed::Approved(Approved { subject: self.subject, by_person: false, unkept: None })
     }
 
     /// A no stays a no when it cannot be recorded.

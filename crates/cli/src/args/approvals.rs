@@ -51,6 +51,14 @@ pub enum Command {
   cofferdam approvals deny k3w9m2pa
   cofferdam approvals deny k3w9m2pa --comment 'use the staging database'")]
     Deny(Deny),
+    /// Hand questions out and take answers over a socket, for a chat gateway
+    ///
+    /// The socket is approvals.sock in the runtime directory; one JSON object a line, both ways. Only processes of the
+    /// same user are heard. docs/approval.md has the words.
+    #[command(after_help = "Examples:
+  cofferdam approvals serve
+  echo '{\"do\": \"list\"}' | nc -NU \"$XDG_RUNTIME_DIR/cofferdam/approvals.sock\"")]
+    Serve,
     /// Take a rule out of approvals.toml; it no longer holds from then on
     #[command(after_help = "Examples:
   cofferdam approvals revoke k3w9m2pa")]

@@ -84,6 +84,9 @@ pub struct StatsArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+    /// Which are counted; none: all of them
+    #[arg(skip)]
+    pub kinds: Vec<Kind>,
 }
 
 /// Write records for other programs
@@ -160,7 +163,11 @@ impl AuditCommand {
             Self::Tail(args) => &mut args.filter,
             Self::Grep(args) => &mut args.filter,
             Self::Export(args) => &mut args.filter,
-            Self::Stats(_) | Self::Verify(_) => return self,
+            Self::Stats(args) => {
+                args.kinds = kinds.to_vec();
+                return self;
+            }
+            Self::Verify(_) => return self,
         };
         if filter.kind.is_empty() {
             filter.kind = kinds.to_vec();

@@ -30,7 +30,8 @@ pub enum DockerCommand {
 Examples:
   cofferdam docker run --rm -it -v \"$PWD:/work\" -w /work python:3 python agent.py
   cofferdam docker run --engine podman --allow pypi.org my-agent
-  cofferdam docker run --provider openai -d --name agent my-agent")]
+  cofferdam docker run --provider openai -d --name agent my-agent
+  cofferdam docker run --bridge --network my-network -p 8080:8080 my-agent")]
     Run(StartArgs),
     /// The same call, printed instead of made
     ///
@@ -49,6 +50,24 @@ Examples:
   cofferdam docker exec my-agent ls /work
   cofferdam docker exec -it my-agent sh")]
     Exec(ExecArgs),
+    /// What to lay over a compose project so that its services are sealed
+    ///
+    /// Prints a file for `docker compose -f`. The ways out wait ten minutes for their containers; write it anew before
+    /// each start. A service that asks for what would undo the wiring is refused with the reason.
+    #[command(after_help = "\
+Examples:
+  cofferdam docker compose-override > sealed.json && docker compose -f compose.yaml -f sealed.json up
+  docker compose config --format json | cofferdam docker compose-override --service agent - > sealed.json")]
+    ComposeOverride(ComposeArgs),
+    /// Whether a container on a bridge reaches the proxy, seen from inside of one
+    ///
+    /// Starts a container of the image that does nothing but look, and says what stands in the way: a firewall of the
+    /// machine that drops or rejects what comes from the bridge, or nobody who listens.
+    #[command(after_help = "\
+Examples:
+  cofferdam docker doctor my-agent
+  cofferdam docker doctor --network my-network --port 9191 my-agent")]
+    Doctor(DoctorArgs),
     /// The address of a container bridge, as the kernel tells it, for the proxy to listen on
     ///
     /// For containers that need a network of their engine's. They are led to the proxy by their variables alone; a sealed
@@ -73,12 +92,14 @@ Examples:
 pub struct StartArgs {
     #[command(flatten)]
     pub engine: EngineArgs,
-    /// A host that may be reached, besides those of the providers; with :PORT for another port
-    #[arg(long, value_name = "HOST")]
-    pub allow: Vec<String>,
-    /// Only these providers; without it, all that a credential is known for
-    #[arg(long, value_name = "NAME")]
-    pub provider: Vec<String>,
+    #[command(flatten)]
+    pub reached: ReachedArgs,
+    /// Give the container a network of its engine's; its variables lead it to the proxy at the bridge's own address
+    #[arg(long)]
+    pub bridge: bool,
+    /// The port of the proxy on the bridge, for a firewall that lets one port in [default: one that is free]
+    #[arg(long, value_name = "PORT", requires = "bridge")]
+    pub port: Option<u16>,
     /// Options of the engine, the image, and the command
     #[arg(
         trailing_var_arg = true,
@@ -87,6 +108,45 @@ pub struct StartArgs {
         value_name = "OPTIONS IMAGE COMMAND"
     )]
     pub words: Vec<String>,
+}
+
+/// What a container may reach.
+#[derive(Debug, Default, Args)]
+pub struct ReachedArgs {
+    /// A host that may be reached, besides those of the providers; with :PORT for another port
+    #[arg(long, value_name = "HOST")]
+    pub allow: Vec<String>,
+    /// Only these providers; without it, all that a credential is known for
+    #[arg(long, value_name = "NAME")]
+    pub provider: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct ComposeArgs {
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    #[command(flatten)]
+    pub reached: ReachedArgs,
+    /// Only this service; without it, all of them
+    #[arg(long, value_name = "NAME")]
+    pub service: Vec<String>,
+    /// The project as `docker compose config --format json` prints it; - for standard input [default: that is called]
+    #[arg(value_name = "PROJECT")]
+    pub project: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    /// The engine's network [default: its usual one]
+    #[arg(long, value_name = "NAME")]
+    pub network: Option<String>,
+    /// The port of the proxy on the bridge [default: one that is free]
+    #[arg(long, value_name = "PORT")]
+    pub port: Option<u16>,
+    /// An image; nothing of it is run
+    pub image: String,
 }
 
 #[derive(Debug, Args)]
@@ -119,7 +179,7 @@ pub struct ExecArgs {
     pub command: Vec<String>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct EngineArgs {
     /// Which engine; without it, the first that is installed
     #[arg(long, value_enum)]

@@ -121,6 +121,10 @@ pub struct EgressSetup {
     #[arg(long)]
     pub rotate_tokens: bool,
 
+    /// Accept that a credential comes from another source than when its token was made
+    #[arg(long)]
+    pub change_source: bool,
+
     /// Do not ask
     #[arg(long)]
     pub yes: bool,

@@ -16,6 +16,7 @@ Examples:
   cofferdam exec-code --tools terminal --timeout 10m --max-calls 500 build.py
   echo 'print(6 * 7)' | cofferdam exec-code --language python -
   cofferdam exec-code --json --session-kind gateway --session chat-17 script.py
+  cofferdam exec-code --serve
 
 The whole script is asked about once, before anything starts. Python scripts import their tools from
 cofferdam_tools, Node scripts from the module of the same name. Built in: terminal, read_file,
@@ -55,9 +56,13 @@ pub struct ExecCode {
     #[arg(long)]
     pub json: bool,
 
+    /// Take scripts from programs of this user, over the socket code.sock in the runtime directory
+    #[arg(long, exclusive = true)]
+    pub serve: bool,
+
     /// The script; - for standard input
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    #[arg(value_name = "FILE", required_unless_present = "serve")]
+    pub file: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -18,7 +18,7 @@ use super::approvals::KindArg;
   cofferdam hook claude-code < call.json
   Claude Code, in ~/.claude/settings.json:
     {"hooks": {"PreToolUse": [{"matcher": "*", "hooks":
-      [{"type": "command", "command": "cofferdam hook claude-code", "timeout": 60}]}]}}
+      [{"type": "command", "command": "cofferdam hook claude-code", "timeout": 60, "onFailure": "block"}]}]}}
   Codex, in ~/.codex/hooks.json:
     {"hooks": {"PreToolUse": [{"matcher": ".*", "hooks":
       [{"type": "command", "command": "cofferdam hook codex", "timeout": 60}]}]}}

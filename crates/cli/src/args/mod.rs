@@ -83,36 +83,59 @@ pub enum Command {
     Man(ManArgs),
 }
 
-/// The commands that others start by the hundred: their definitions alone, because to make those of all commands
-/// takes longer than a session needs for the command itself.
+/// One of the commands that others start by the hundred, by itself: to make the definitions of all commands takes longer
+/// than a session needs for the command itself.
 #[derive(Debug, Parser)]
 #[command(name = "cofferdam", disable_help_subcommand = true, disable_help_flag = true)]
-struct Often {
+struct Often<C: Subcommand> {
     #[command(subcommand)]
-    command: OftenCommand,
+    command: C,
 }
 
 #[derive(Debug, Subcommand)]
-enum OftenCommand {
+enum RunAlone {
     Run(Box<run::Run>),
+}
+
+#[derive(Debug, Subcommand)]
+enum SessionAlone {
     Session(session::SessionArgs),
 }
 
-impl From<OftenCommand> for Command {
-    fn from(command: OftenCommand) -> Self {
-        match command {
-            OftenCommand::Run(args) => Self::Run(args),
-            OftenCommand::Session(args) => Self::Session(args),
+/// The shortest form of the command that is called most, by hand: `session exec NAME -- COMMAND…`.
+fn parse_exec() -> Option<Command> {
+    let mut typed = std::env::args_os().skip(1);
+    let plain = typed.next()? == "session" && typed.next()? == "exec";
+    let session = typed.next().filter(|_| plain)?.into_string().ok()?;
+    let begins = typed.next()? == "--" && !session.starts_with('-');
+    let command: Vec<_> = typed.collect();
+    (begins && !command.is_empty()).then(|| {
+        let behalf = admission::Behalf::default();
+        let exec =
+            session::SessionExec { session, background: false, timeout: None, behalf, text: None, command };
+        Command::Session(session::SessionArgs { command: session::SessionCommand::Exec(exec) })
+    })
+}
+
+/// Whatever this does not take (a mistake, a question for help, another command) is for the whole definition.
+fn parse_often() -> Option<Command> {
+    match std::env::args_os().nth(1)?.to_str()? {
+        "run" => {
+            let RunAlone::Run(args) = Often::<RunAlone>::try_parse().ok()?.command;
+            Some(Command::Run(args))
         }
+        "session" => {
+            let SessionAlone::Session(args) = Often::<SessionAlone>::try_parse().ok()?.command;
+            Some(Command::Session(args))
+        }
+        _ => None,
     }
 }
 
 /// Parses the command line; help and version go to standard output, mistakes to standard error.
 pub fn parse() -> Result<Args, Exit> {
-    let often = std::env::args_os().nth(1).is_some_and(|command| command == "run" || command == "session");
-    // Whatever it does not take (a mistake, a question for help) is for the whole definition.
-    if let Some(Ok(often)) = often.then(Often::try_parse) {
-        return Ok(Args { command: often.command.into() });
+    if let Some(command) = parse_exec().or_else(parse_often) {
+        return Ok(Args { command });
     }
     Args::try_parse().map_err(|error| {
         if error.use_stderr() {

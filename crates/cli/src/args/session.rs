@@ -39,6 +39,11 @@ pub enum SessionCommand {
     /// The process that holds a session; started by `new`
     #[command(hide = true)]
     Keep,
+    /// The process that lets a session out where no daemon runs; started by `new`
+    #[command(hide = true)]
+    WayOut {
+        session: String,
+    },
 }
 
 /// Make a sandbox that stays, and print its name
@@ -47,6 +52,7 @@ pub enum SessionCommand {
 Examples:
   cofferdam session new
   cofferdam session new --name build --memory 4GiB --idle-timeout 1h
+  cofferdam session new --allow pypi.org --allow files.pythonhosted.org
   cofferdam session new --publish 8080 --overlay")]
 pub struct SessionNew {
     /// What it is called [default: a random name]

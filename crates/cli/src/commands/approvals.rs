@@ -2,6 +2,7 @@
 
 mod answers;
 mod ask;
+mod serve;
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -27,6 +28,7 @@ pub fn run(args: Approvals) -> Result<Exit, Failure> {
         Command::List(args) => answers::list(args.json),
         Command::Allow(args) => answers::allow(&args),
         Command::Deny(args) => answers::deny(args),
+        Command::Serve => serve::run(),
         Command::Revoke(args) => match (&args.id, &args.session) {
             (_, Some(session)) => answers::revoke_session(session),
             (id, None) => answers::revoke(id.as_deref().unwrap_or_default()),

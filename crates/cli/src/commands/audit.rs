@@ -16,9 +16,11 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 use crate::places::Places;
+use crate::waiting;
 
 /// How long `tail -f` waits between two looks: quick for a person, nothing for the machine.
 const PAUSE: Duration = Duration::from_millis(100);
+const READING: &str = "reading the record";
 
 pub fn run(args: AuditArgs) -> Result<Exit, Failure> {
     let path = Places::find()?.audit();
@@ -47,7 +49,7 @@ const EGRESS: [Kind; 12] = [
     Kind::WorkerCrashed,
 ];
 
-/// The same for the proxy alone. What is counted and checked is the record as a whole.
+/// The same for the proxy alone. What is checked is the record as a whole.
 pub fn run_for_egress(args: AuditArgs) -> Result<Exit, Failure> {
     run(AuditArgs { command: args.command.about(&EGRESS) })
 }
@@ -98,7 +100,7 @@ fn grep(path: &Path, args: GrepArgs) -> Result<Exit, Failure> {
 
 fn stats(path: &Path, args: &StatsArgs) -> Result<Exit, Failure> {
     let stats = match Snapshot::take(path)? {
-        Some(snapshot) => snapshot.stats(args.since)?,
+        Some(snapshot) => waiting::during(READING, || snapshot.stats(args.since, &args.kinds))?,
         None => cofferdam_audit::stats::Stats::default(),
     };
     match args.json {
@@ -148,7 +150,7 @@ fn verify(path: &Path, args: &VerifyArgs) -> Result<Exit, Failure> {
     let Some(snapshot) = Snapshot::take(path)? else {
         return nothing_to_verify(path, args);
     };
-    let verification = snapshot.verify(args.against)?;
+    let verification = waiting::during(READING, || snapshot.verify(args.against))?;
     match args.json {
         true => output::json(&verification)?,
         false => output::text(&report::verification(&verification))?,

@@ -17,6 +17,7 @@ use crate::args::doctor::DoctorArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use crate::waiting;
 
 #[derive(Serialize)]
 struct Findings {
@@ -29,7 +30,7 @@ struct Findings {
 }
 
 pub fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
-    let findings = examine();
+    let findings = waiting::during("making a sandbox", examine);
     if args.json {
         output::json(&findings)?;
     } else {

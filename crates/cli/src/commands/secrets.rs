@@ -13,6 +13,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 use crate::secret_sources::SecretSources;
+use crate::waiting;
 
 pub fn run(args: &SecretsArgs) -> Result<Exit, Failure> {
     let sources = SecretSources::find()?;
@@ -113,7 +114,7 @@ fn check(args: &SecretsCheckArgs, sources: &SecretSources) -> Result<Exit, Failu
         Some(name) => vec![sources.named(name)?],
         None => sources.kept().collect(),
     };
-    let checked = read_all(&sources.loader, &providers);
+    let checked = waiting::during("reading credentials", || read_all(&sources.loader, &providers));
     if args.json {
         output::json(&checked)?;
     } else if checked.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use cofferdam_control::messages::egress::{Opened, Opening, Reply, Serving, Socket};
+use cofferdam_control::messages::egress::{KeptToken, Opened, Opening, Reply, Serving, Socket};
 use cofferdam_sandbox::text::Text;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,8 @@ pub struct Setup {
     pub listen: SocketAddr,
     pub metrics_listen: Option<SocketAddr>,
     pub mode: Mode,
+    /// Whether a daemon without a record shall rather not be.
+    pub record_required: bool,
     /// Where systemd wants to be told, and how often.
     pub notify: Option<Text>,
     pub watchdog_microseconds: Option<u64>,
@@ -84,25 +86,24 @@ pub enum Job {
     Ping,
 }
 
-/// What is left of a token when it was handed out: enough to know it again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptToken {
-    pub providers: Vec<String>,
-    /// Of SHA-256, in hexadecimal digits.
-    pub digest: String,
-}
-
 #[derive(Debug, Serialize, Deserialize)]
-pub struct FromWorker {
-    pub id: u64,
-    pub answer: Answer,
+pub enum FromWorker {
+    Answer {
+        id: u64,
+        answer: Answer,
+    },
+    /// For the person who started this client.
+    Told {
+        client: u64,
+        line: String,
+    },
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Answer {
     Done,
     Failed { sentence: String, hint: Option<String> },
-    Opened { opened: Opened, kept: Vec<KeptToken> },
+    Opened(Opened),
     Serving(Serving),
     Reply(Reply),
 }

@@ -41,6 +41,19 @@ pub fn start_supervisor(nonce: &str, environment: &ChildEnvironment, log: &File)
     Ok(ours)
 }
 
+/// Starts a proxy for one session, which is nobody's child and ends with the connection. The name is for people who
+/// look at a list of processes.
+pub fn start_apart(session: &str, environment: &ChildEnvironment) -> io::Result<Channel> {
+    let (ours, theirs) = Channel::pair()?;
+    clone::start_detached(|| {
+        let silent = OpenOptions::new().write(true).open("/dev/null").ok();
+        // Whoever waits sees the connection end.
+        let arguments = ["cofferdam", "session", "way-out", session];
+        let _ = become_this_program(&arguments, environment, &theirs, silent.as_ref());
+    })?;
+    Ok(ours)
+}
+
 /// Makes this process the supervisor; comes back only if that failed. What was sent to it waits in the connection.
 pub fn become_supervisor(nonce: &str, environment: &ChildEnvironment, connection: &Channel) -> io::Error {
     let arguments = ["cofferdam", "egress", "supervise", nonce];

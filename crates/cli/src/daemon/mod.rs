@@ -12,6 +12,7 @@ pub mod identity;
 pub mod launch;
 pub mod log;
 pub mod named_tokens;
+pub mod pairing;
 pub mod supervisor;
 pub mod variables;
 pub mod worker;

@@ -11,7 +11,7 @@ use cofferdam_linux_sys::private::{PrivateDir, PrivateError};
 use cofferdam_policy::provider::Provider;
 use serde::{Deserialize, Serialize};
 
-use super::handover;
+use crate::clientele::{digest_of, hexadecimal};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -24,6 +24,9 @@ const VERSION: u32 = 1;
 #[serde(deny_unknown_fields)]
 pub struct NamedToken {
     pub provider: String,
+    /// Others whose clients look in the same variable.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
     pub variable: String,
     /// Its first characters, for people.
     pub begins: String,
@@ -31,6 +34,9 @@ pub struct NamedToken {
     pub digest: String,
     /// Seconds since 1970.
     pub made: u64,
+    /// Where its credential came from when it was made, in words; empty if that was not written down then.
+    #[serde(default)]
+    pub source: String,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -99,66 +105,55 @@ pub fn read(state: &Path) -> Result<Vec<NamedToken>, TokensError> {
     }
 }
 
-/// Changes the list; two processes at once change it one after the other. With `backup`, the file from before is kept
-/// under that name.
-pub fn change<T>(
+/// Changes the list, unless the change fails; two processes at once change it one after the other. With `backup`, the
+/// file from before is kept under that name.
+pub fn change<T, E: From<TokensError>>(
     state: &Path,
     backup: Option<&str>,
-    change: impl FnOnce(&mut Vec<NamedToken>) -> T,
-) -> Result<T, TokensError> {
-    let directory = PrivateDir::open_or_create(state)?;
-    let _lock = directory.lock(LOCK)?;
+    change: impl FnOnce(&mut Vec<NamedToken>) -> Result<T, E>,
+) -> Result<T, E> {
+    let private = |error: PrivateError| E::from(TokensError::Private(error));
+    let directory = PrivateDir::open_or_create(state).map_err(private)?;
+    let _lock = directory.lock(LOCK).map_err(private)?;
     let mut tokens = read(state)?;
+    let result = change(&mut tokens)?;
     if let Some(backup) = backup {
-        directory.write_atomically(backup, &directory.read(FILE, LONGEST)?)?;
+        let before = directory.read(FILE, LONGEST).map_err(private)?;
+        directory.write_atomically(backup, &before).map_err(private)?;
     }
-    let result = change(&mut tokens);
     let document = Document { version: VERSION, tokens };
-    let failed = |error: serde_json::Error| PrivateError::system(state.join(FILE), "write", error);
-    directory.write_atomically(FILE, &serde_json::to_vec_pretty(&document).map_err(failed)?)?;
+    let failed = |error: serde_json::Error| private(PrivateError::system(state.join(FILE), "write", error));
+    let written = serde_json::to_vec_pretty(&document).map_err(failed)?;
+    directory.write_atomically(FILE, &written).map_err(private)?;
     Ok(result)
 }
 
 impl NamedToken {
-    /// What is kept of a token that is handed out now.
-    pub fn of(provider: &Provider, token: &Token) -> Self {
+    /// What is kept of a token that is handed out now, for a credential from this source.
+    pub fn of(provider: &Provider, token: &Token, source: String) -> Self {
         let shown = provider.token.prefix.len() + 4;
         let made = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         Self {
             provider: provider.name.to_string(),
+            also: Vec::new(),
             variable: provider.variables.first().map(ToString::to_string).unwrap_or_default(),
             begins: token.expose().chars().take(shown).collect(),
             digest: hexadecimal(&KeptToken::of(&provider.name, token).digest),
             made,
+            source,
         }
     }
 
+    /// Whether it stands for the credential of this provider.
+    pub fn is_of(&self, provider: &Provider) -> bool {
+        self.providers().any(|name| *name == provider.name)
+    }
+
+    pub fn providers(&self) -> impl Iterator<Item = &String> {
+        std::iter::once(&self.provider).chain(&self.also)
+    }
+
     pub fn kept(&self) -> Option<KeptToken> {
-        Some(KeptToken { providers: vec![self.provider.clone()], digest: digest_of(&self.digest)? })
+        Some(KeptToken { providers: self.providers().cloned().collect(), digest: digest_of(&self.digest)? })
     }
-}
-
-impl From<KeptToken> for handover::KeptToken {
-    fn from(kept: KeptToken) -> Self {
-        Self { providers: kept.providers, digest: hexadecimal(&kept.digest) }
-    }
-}
-
-impl handover::KeptToken {
-    pub fn kept(&self) -> Option<KeptToken> {
-        Some(KeptToken { providers: self.providers.clone(), digest: digest_of(&self.digest)? })
-    }
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn digest_of(text: &str) -> Option<[u8; 32]> {
-    let bytes: Vec<u8> = text
-        .as_bytes()
-        .chunks(2)
-        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
-        .collect::<Option<_>>()?;
-    bytes.try_into().ok()
 }

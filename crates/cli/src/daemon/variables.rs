@@ -22,8 +22,10 @@ impl Variables {
         let mut names: BTreeSet<&str> = config.secrets.variables().chain(cofferdam_secrets::BESIDE).collect();
         for provider in registry.iter() {
             names.extend(provider.variables.iter().map(|name| &**name));
-            if let Some(SecretSource::Env { name }) = &provider.secret {
-                names.insert(name);
+            match &provider.secret {
+                Some(SecretSource::Env { name }) => drop(names.insert(name)),
+                Some(SecretSource::Keyring { .. }) => names.extend(cofferdam_secrets::DESKTOP),
+                _ => {}
             }
         }
         let mut bytes = Zeroizing::new(Vec::new());

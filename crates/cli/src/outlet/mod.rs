@@ -1,72 +1,73 @@
-//! The way out of a sandbox: the daemon where one runs, or else a proxy in this process, takes the sandbox's listeners
-//! for as long as it lives.
+//! The way out of a sandbox: the daemon where one runs, or else a proxy in this process or in one of its own, takes the
+//! sandbox's listeners for as long as it lives.
 //!
 //! It comes after the sandbox has begun, because that begins as a copy of this process, and before anything is started
 //! in it. What cannot be had (a record, an authority, a configuration) is a reason not to start.
 
-mod daemon;
+pub mod apart;
+mod embedded;
+pub mod line;
+mod notices;
+pub mod stand_in;
 mod tally;
 mod variables;
 
-use std::net::{TcpListener, UdpSocket};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cofferdam_audit::{Label, OnWriteFailure, Recorder, Settings as RecordSettings};
-use cofferdam_control::connection::Connection;
-use cofferdam_control::messages::egress::{HandedFile, HandedToken, Opened};
-use cofferdam_egress::service::{Base, Covered, Listeners, Opening, Service, Wanted};
-use cofferdam_egress::upstream_ca::{self, UpstreamAuthority};
-use cofferdam_egress::{Authority, ClientId, Parts, Proxy, StandInFile, Token};
-use cofferdam_policy::document::{self, Config, Project};
-use cofferdam_policy::layers::Layered;
+use cofferdam_audit::{Label, Recorder};
+use cofferdam_control::messages::egress::{HandedFile, Opened, Opening};
+use cofferdam_egress::upstream_ca;
+use cofferdam_policy::document::Config;
 use cofferdam_policy::provider::{Kind, Provider};
 use cofferdam_policy::rules::AllowRule;
-use cofferdam_sandbox::doors::{self, Door};
+use cofferdam_sandbox::doors;
 use cofferdam_sandbox::launch::Doors;
 use cofferdam_sandbox::request::Trust;
 use cofferdam_sandbox::text::Text;
-use cofferdam_secrets::{Loader, Store};
+use cofferdam_secrets::source::HostVariables;
 
-use crate::covering;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::places::Places;
+use crate::proxy_parts;
 use crate::secret_sources::SecretSources;
-pub use tally::{Tally, Telling};
+use crate::settings::Settings;
+use embedded::Embedded;
+use line::{Held, Line};
+pub use notices::{Notices, Telling};
+pub use tally::Tally;
 
 /// Where the sandbox has files of ours.
 const FILES: &str = "/etc/cofferdam";
 
 /// What one sandbox is to reach.
 pub struct Wish<'a> {
-    pub places: &'a Places,
-    pub config: &'a Config,
-    pub project: Option<&'a Project>,
-    pub allow: &'a [AllowRule],
-    /// The same as it was typed, and the text of the project's file: what a daemon is told.
-    pub typed: &'a [String],
-    pub project_text: Option<String>,
-    /// Somebody wants to know what was asked for, or gets a real key: the daemon is not asked then.
-    pub embedded: bool,
-    /// None: every provider that a credential is known for.
-    pub providers: &'a [String],
-    /// Providers whose real credential the command gets; they need no token.
-    pub inherited: &'a [String],
-    pub session: Label,
+    pub settings: &'a Settings,
+    pub opening: Opening,
+    pub server: Server,
     pub telling: Telling,
+}
+
+/// Who may serve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Server {
+    /// The daemon where one runs, or else this process.
+    DaemonOrThis,
+    /// This process: it is to know all that was asked for.
+    This,
+    /// The daemon where one runs, or else a process of its own: this one ends before the sandbox.
+    DaemonOrApart,
 }
 
 /// A proxy that serves one sandbox.
 pub struct Outlet {
     way: Way,
-    tokens: Vec<(String, HandedToken)>,
-    files: Vec<HandedFile>,
+    opened: Opened,
     pub providers: Vec<Provider>,
-    /// In PEM.
-    authorities: String,
     pub recorder: Arc<Recorder>,
     pub tally: Arc<Tally>,
+    pub notices: Arc<Notices>,
     pub session: Label,
     /// Whether the authority was made just now.
     pub first: bool,
@@ -74,133 +75,98 @@ pub struct Outlet {
 
 /// Who serves.
 enum Way {
-    /// The fields in the order in which they end.
-    Embedded { service: Box<Service>, id: ClientId, _runtime: tokio::runtime::Runtime },
-    /// The client ends with the connection.
-    Daemon(Connection),
+    Here(Box<Embedded>),
+    Elsewhere(Line),
+    Held(Held),
+    /// It was handed on.
+    Gone,
 }
 
 impl Outlet {
-    pub fn open(wish: &Wish<'_>, sources: SecretSources) -> Result<Self, Failure> {
-        let recorder = Arc::new(recorder(wish)?);
-        if !wish.embedded
-            && let Some((connection, opened)) = daemon::open(wish)?
-        {
-            return Ok(Self::of_daemon(wish, &sources, recorder, (connection, opened)));
-        }
-        Self::embed(wish, sources, recorder)
-    }
-
-    fn of_daemon(
-        wish: &Wish<'_>,
-        sources: &SecretSources,
-        recorder: Arc<Recorder>,
-        (connection, opened): (Connection, Opened),
-    ) -> Self {
-        let providers = opened.providers.iter().filter_map(|name| sources.named(name).ok().cloned());
-        Self {
-            way: Way::Daemon(connection),
-            providers: providers.collect(),
-            tokens: opened.tokens,
-            files: opened.files,
-            authorities: opened.authorities,
-            recorder,
-            tally: Arc::new(Tally::new(wish.telling)),
-            session: wish.session.clone(),
-            first: false,
-        }
-    }
-
-    fn embed(wish: &Wish<'_>, sources: SecretSources, recorder: Arc<Recorder>) -> Result<Self, Failure> {
-        let first = !wish.places.authority().join("ca.key").exists();
-        let authority = Authority::load_or_create(&wish.places.authority())
-            .map_err(|error| Failure::new(Exit::NotStarted, error.to_string()).hint(error.hint()))?;
-        let authority = Arc::new(authority);
-        let covered = covered(wish, &sources)?;
-        let upstream_authorities = upstream_authorities(wish.config, &sources.loader)?;
-        let runtime = runtime()?;
-        let entered = runtime.enter();
-        let proxy = Proxy::new(Parts {
-            authority: authority.clone(),
-            secrets: Store::new(sources.loader, covered.iter().map(|covered| covered.provider.clone())),
-            recorder: recorder.clone(),
-            upstream_authorities,
-        })
-        .map_err(|error| Failure::new(Exit::NotStarted, error.to_string()))?;
-        drop(entered);
-        let providers: Vec<Provider> = covered.iter().map(|covered| covered.provider.clone()).collect();
-        let base = Base { layered: Layered::new(wish.config.clone()), providers: covered };
-        let service = Service::new(proxy, base, runtime.handle().clone());
-        let tally = Arc::new(Tally::new(wish.telling));
-        let opened = service
-            .open(Opening {
-                session: wish.session.clone(),
-                providers: Wanted::All,
-                project: wish.project.cloned(),
-                allow: wish.allow.to_vec(),
-                watcher: Some(tally.clone()),
-            })
-            .map_err(|error| Failure::new(Exit::NotStarted, error.to_string()))?;
-        let token = |(name, token): (String, Token)| (name, HandedToken(token.expose().to_owned()));
-        let file = |file: StandInFile| HandedFile {
-            variables: file.variables.iter().map(ToString::to_string).collect(),
-            name: file.name,
-            contents: HandedToken(file.contents.to_string()),
+    pub fn open(wish: Wish<'_>) -> Result<Self, Failure> {
+        let Wish { settings, opening, server, telling } = wish;
+        let recorder =
+            proxy_parts::recorder(&settings.places, &settings.config).map_err(Failure::of_a_start)?;
+        let notices = Arc::new(Notices::new(telling));
+        let tally = Arc::new(Tally::new(Arc::clone(&notices).teller()));
+        let session = Label::new(&opening.session);
+        let first = !settings.places.authority().join("ca.key").exists();
+        let sources =
+            SecretSources::with(&settings.places, &settings.config, HostVariables::of_this_process());
+        let by_daemon = match server {
+            Server::This => None,
+            Server::DaemonOrThis | Server::DaemonOrApart => Line::to_daemon(&settings.places, &opening)?,
         };
-        Ok(Self {
-            way: Way::Embedded { service: Box::new(service), id: opened.id, _runtime: runtime },
-            tokens: opened.tokens.into_iter().map(token).collect(),
-            files: opened.files.into_iter().map(file).collect(),
-            providers,
-            authorities: authority.certificate_pem().to_owned(),
-            recorder,
-            tally,
-            session: wish.session.clone(),
-            first,
-        })
+        let (way, opened) = match by_daemon {
+            Some((line, opened)) => (Way::Elsewhere(line), opened),
+            None => {
+                require_credentials(&settings.config, &opening, &sources)?;
+                match server {
+                    Server::DaemonOrApart => {
+                        let (line, opened) = apart::open(settings, &opening)?;
+                        (Way::Elsewhere(line), opened)
+                    }
+                    Server::DaemonOrThis | Server::This => {
+                        let (places, config) = (&settings.places, &settings.config);
+                        let (host, watcher) = (HostVariables::of_this_process(), tally.clone());
+                        let from =
+                            embedded::From { places, config, host, recorder: recorder.clone(), watcher };
+                        let (embedded, opened) = Embedded::open(from, opening)?;
+                        (Way::Here(Box::new(embedded)), opened)
+                    }
+                }
+            }
+        };
+        let providers = opened.providers.iter().filter_map(|name| sources.named(name).ok().cloned());
+        let providers = providers.collect();
+        Ok(Self { way, providers, opened, recorder, tally, notices, session, first })
     }
 
     /// What programs inside trust.
     pub fn trust(&self) -> Trust {
         use std::os::unix::ffi::OsStringExt;
-        let authorities = upstream_ca::certificates(self.authorities.as_bytes()).unwrap_or_default();
+        let authorities = upstream_ca::certificates(self.opened.authorities.as_bytes()).unwrap_or_default();
         let store = std::ffi::OsString::from_vec(cofferdam_egress::java_store(&authorities));
-        Trust { bundle: self.authorities.as_str().into(), java_store: Text::from(store) }
+        Trust { bundle: self.opened.authorities.as_str().into(), java_store: Text::from(store) }
     }
 
     /// What stands for credentials that are files.
     pub fn files(&self) -> Vec<(PathBuf, Text)> {
         let file =
             |file: &HandedFile| (Path::new(FILES).join(&file.name), Text::from(file.contents.0.as_str()));
-        self.files.iter().map(file).collect()
+        self.opened.files.iter().map(file).collect()
     }
 
     /// Serves the sandbox on its own listeners.
-    pub fn serve(&self, doors: Doors) -> std::io::Result<()> {
-        let (service, id) = match &self.way {
-            Way::Embedded { service, id, .. } => (service, *id),
-            Way::Daemon(connection) => return daemon::serve(connection, &doors),
+    pub fn serve(&mut self, doors: Doors) -> io::Result<()> {
+        self.way = match std::mem::replace(&mut self.way, Way::Gone) {
+            Way::Elsewhere(line) => Way::Held(line.serve(doors, Arc::clone(&self.notices).teller())?),
+            Way::Here(embedded) => {
+                embedded.serve(doors.into_iter().map(|(door, socket)| (line::socket(door), socket)))?;
+                Way::Here(embedded)
+            }
+            other => other,
         };
-        let mut listeners = Listeners::default();
-        for (door, socket) in doors {
-            match door {
-                Door::Proxy => listeners.doors.push((cofferdam_egress::Door::Proxy, socket.into())),
-                Door::Transparent { port } => {
-                    let door = cofferdam_egress::Door::Transparent { port };
-                    listeners.doors.push((door, socket.into()));
-                }
-                Door::DnsPackets => listeners.dns_packets.push(UdpSocket::from(socket)),
-                Door::DnsConnections => listeners.dns_connections.push(TcpListener::from(socket)),
+        Ok(())
+    }
+
+    /// The line to whoever serves, for the process that is to hold it.
+    pub fn take_line(&mut self) -> Option<Line> {
+        match std::mem::replace(&mut self.way, Way::Gone) {
+            Way::Elsewhere(line) => Some(line),
+            other => {
+                self.way = other;
+                None
             }
         }
-        service.serve(id, listeners)
     }
 
     /// The sandbox is gone.
     pub fn close(&self) {
-        // The daemon's client ends with the connection to it.
-        if let Way::Embedded { service, id, .. } = &self.way {
-            service.close(*id);
+        match &self.way {
+            Way::Here(embedded) => embedded.close(),
+            Way::Held(held) => held.leave(),
+            Way::Elsewhere(_) | Way::Gone => {}
         }
     }
 }
@@ -232,29 +198,9 @@ pub fn further_ports(
     Ok(ports)
 }
 
-fn recorder(wish: &Wish<'_>) -> Result<Recorder, Failure> {
-    let on_write_failure = match wish.config.audit.on_write_failure {
-        document::OnWriteFailure::Refuse => OnWriteFailure::Refuse,
-        document::OnWriteFailure::Continue => OnWriteFailure::Continue,
-    };
-    let settings = RecordSettings { on_write_failure, ..RecordSettings::default() };
-    Recorder::open(&wish.places.audit(), settings)
-        .map_err(|error| Failure::new(Exit::NotStarted, error.to_string()).hint(error.fix()))
-}
-
-/// One that blocks no signal of its own: the launcher has taken them over before.
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .thread_name("egress")
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::new(Exit::NotStarted, format!("no threads for the proxy: {error}")))
-}
-
-/// The providers of this sandbox, with the variables that their tokens go to.
-fn covered(wish: &Wish<'_>, sources: &SecretSources) -> Result<Vec<Covered>, Failure> {
-    for name in wish.providers {
+/// A credential that was named has to be there, and one that is there must not be without a use.
+fn require_credentials(config: &Config, opening: &Opening, sources: &SecretSources) -> Result<(), Failure> {
+    for name in opening.providers.iter().flatten() {
         let provider = sources.named(name)?;
         if !sources.kept().any(|kept| kept.name == provider.name) {
             let variables = provider.variables.join(", ");
@@ -262,47 +208,20 @@ fn covered(wish: &Wish<'_>, sources: &SecretSources) -> Result<Vec<Covered>, Fai
                 .hint(format!("set {variables}, or name a source for it in config.toml")));
         }
     }
-    for provider in sources.kept().filter(|provider| wanted(wish, provider) && provider.hosts.is_empty()) {
-        uncovered(wish.config, provider)?;
+    let named = |provider: &Provider| match &opening.providers {
+        Some(names) => names.iter().any(|name| *name == provider.name),
+        None => true,
+    };
+    let unused =
+        |provider: &&Provider| provider.hosts.is_empty() && provider.kind == Kind::Model && named(provider);
+    match sources.kept().find(unused).filter(|_| config.egress.fail_on_uncovered_providers) {
+        None => Ok(()),
+        Some(provider) => {
+            let name = &provider.name;
+            Err(Failure::new(Exit::NotStarted, format!("the credential of {name} is covered by no host"))
+                .hint(format!(
+                    "add a [[provider]] {name} with its hosts to config.toml, or unset its variable"
+                )))
+        }
     }
-    Ok(covering::covered(sources, |provider| wanted(wish, provider)))
-}
-
-fn wanted(wish: &Wish<'_>, provider: &Provider) -> bool {
-    if wish.inherited.iter().any(|name| *name == provider.name) {
-        return false;
-    }
-    match wish.providers {
-        // A cloud's credential opens more than a model or a tool; it is used when it is asked for.
-        [] => provider.kind != Kind::Cloud || provider.secret.is_some(),
-        named => named.iter().any(|name| *name == provider.name),
-    }
-}
-
-/// A credential that is here and that no host belongs to.
-fn uncovered(config: &Config, provider: &Provider) -> Result<(), Failure> {
-    if provider.kind != Kind::Model || !config.egress.fail_on_uncovered_providers {
-        return Ok(());
-    }
-    Err(Failure::new(Exit::NotStarted, format!("the credential of {} is covered by no host", provider.name))
-        .hint(format!(
-            "add a [[provider]] {} with its hosts to config.toml, or unset its variable",
-            provider.name
-        )))
-}
-
-fn upstream_authorities(config: &Config, loader: &Loader) -> Result<Vec<UpstreamAuthority>, Failure> {
-    let mut certificates = Vec::new();
-    for text in &config.egress.upstream_ca_files {
-        let path: Option<PathBuf> = document::locate(text, &loader.base, loader.home.as_deref());
-        let failed = |why: String| {
-            Failure::new(Exit::Config, format!("upstream_ca_files: {text}: {why}"))
-                .hint("name a file with certificates in PEM")
-        };
-        let path = path.ok_or_else(|| failed("is no path".to_owned()))?;
-        let pem = std::fs::read(&path).map_err(|error| failed(error.to_string()))?;
-        let read = upstream_ca::certificates(&pem);
-        certificates.extend(read.ok_or_else(|| failed("holds no certificate in PEM".to_owned()))?);
-    }
-    Ok(certificates)
 }

@@ -10,21 +10,16 @@ use cofferdam_egress::Watcher;
 use cofferdam_policy::address::DenyList;
 use cofferdam_policy::host::Host;
 
-/// When refusals are told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Telling {
-    AsTheyHappen,
-    /// The command has the terminal; a line in between would spoil its screen.
-    AtTheEnd,
-}
+use super::line::Teller;
 
 /// Whoever is refused at more hosts than this is trying them all.
 const MOST_TOLD: usize = 50;
+/// Whoever asks for more names of one domain than this is making them up.
+const MOST_OF_ONE: usize = 5;
 
 /// Counts for one sandbox.
-#[derive(Debug)]
 pub struct Tally {
-    telling: Telling,
+    tell: Teller,
     seen: Mutex<Seen>,
 }
 
@@ -32,14 +27,27 @@ pub struct Tally {
 struct Seen {
     hosts: BTreeMap<String, Counts>,
     told: BTreeSet<String>,
-    held_back: Vec<String>,
+    /// How many hosts of a domain were told.
+    domains: BTreeMap<String, usize>,
     /// Hosts and ports that would have to be allowed.
     needed: BTreeSet<(String, Option<u16>)>,
 }
 
 /// Addresses that lead into the machine or its network stay closed, whatever a rule says.
 fn may_be_allowed(host: &str) -> bool {
-    !matches!(Host::parse(host), Ok(Host::Address(address)) if DenyList::BuiltIn.check(address).is_err())
+    match Host::parse(host) {
+        Ok(Host::Address(address)) => DenyList::BuiltIn.check(address).is_ok(),
+        Ok(Host::Name(name)) => name.as_str() != "localhost" && !name.as_str().ends_with(".localhost"),
+        Err(_) => true,
+    }
+}
+
+/// The last two labels of a name; an address is itself.
+fn domain(host: &str) -> &str {
+    match Host::parse(host) {
+        Ok(Host::Name(_)) => host.rmatch_indices('.').nth(1).map_or(host, |(at, _)| &host[at + 1..]),
+        _ => host,
+    }
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -82,8 +90,8 @@ impl Watcher for Tally {
 }
 
 impl Tally {
-    pub fn new(telling: Telling) -> Self {
-        Self { telling, seen: Mutex::default() }
+    pub fn new(tell: Teller) -> Self {
+        Self { tell, seen: Mutex::default() }
     }
 
     fn refused(&self, host: &str, port: u16, reason: EgressReason) {
@@ -93,7 +101,7 @@ impl Tally {
                 let port = (![80, 443].contains(&port)).then_some(port);
                 let flag = port.map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
                 self.seen().needed.insert((host.to_owned(), port));
-                self.tell(format!("refused {flag}; --allow {flag} lets the command reach it"));
+                self.tell_host(host, format!("refused {flag}; --allow {flag} lets the command reach it"));
             }
             reason => self.tell(format!("refused a request to {host}: {}", reason.name())),
         }
@@ -110,7 +118,24 @@ impl Tally {
         seen.hosts.entry(host.to_owned()).or_default().refused += 1;
         seen.needed.insert((host.to_owned(), None));
         drop(seen);
-        self.tell(format!("refused {host}; --allow {host} lets the command reach it"));
+        self.tell_host(host, format!("refused {host}; --allow {host} lets the command reach it"));
+    }
+
+    /// The first few of a domain, and then that there are more.
+    fn tell_host(&self, host: &str, line: String) {
+        let domain = domain(host);
+        let mut seen = self.seen();
+        if seen.told.contains(&line) {
+            return;
+        }
+        let told = seen.domains.entry(domain.to_owned()).or_default();
+        *told += 1;
+        let count = *told;
+        drop(seen);
+        match count {
+            0..=MOST_OF_ONE => self.tell(line),
+            _ => self.tell(format!("refused more names of {domain}, which are not told one by one")),
+        }
     }
 
     /// Each thing once.
@@ -119,17 +144,8 @@ impl Tally {
         if seen.told.len() >= MOST_TOLD || !seen.told.insert(line.clone()) {
             return;
         }
-        match self.telling {
-            Telling::AsTheyHappen => eprintln!("cofferdam: {line}"),
-            Telling::AtTheEnd => seen.held_back.push(line),
-        }
-    }
-
-    /// Tells what was held back while the command had the terminal.
-    pub fn tell_rest(&self) {
-        for line in std::mem::take(&mut self.seen().held_back) {
-            eprintln!("cofferdam: {line}");
-        }
+        drop(seen);
+        (self.tell)(line);
     }
 
     /// Requests, refusals and bytes, by host.

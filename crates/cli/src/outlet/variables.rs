@@ -23,10 +23,10 @@ impl Outlet {
             wish.value().or_else(|| host.get(OsStr::new(name)))
         };
         let mut fixed = wiring.variables(own)?;
-        for (variable, token) in &self.tokens {
+        for (variable, token) in &self.opened.tokens {
             fixed.push(Fixed::new(variable, &token.0)?);
         }
-        for file in &self.files {
+        for file in &self.opened.files {
             let path = Path::new(super::FILES).join(&file.name);
             for variable in &file.variables {
                 fixed.push(Fixed::new(variable, path.as_os_str())?);
@@ -35,9 +35,14 @@ impl Outlet {
         Ok(fixed)
     }
 
+    /// The tokens themselves.
+    pub fn tokens(&self) -> impl Iterator<Item = &str> {
+        self.opened.tokens.iter().map(|(_, token)| token.0.as_str())
+    }
+
     fn token_variables(&self) -> impl Iterator<Item = &str> {
-        let of_files = self.files.iter().flat_map(|file| file.variables.iter().map(String::as_str));
-        self.tokens.iter().map(|(name, _)| name.as_str()).chain(of_files)
+        let of_files = self.opened.files.iter().flat_map(|file| file.variables.iter().map(String::as_str));
+        self.opened.tokens.iter().map(|(name, _)| name.as_str()).chain(of_files)
     }
 
     /// Puts on record what the command is given: counts, and whose real credentials a person chose to hand down.
@@ -48,7 +53,7 @@ impl Outlet {
             bucket: ChildKind::Unknown,
             passed: count(given),
             stripped: count(built.decisions.len() - given),
-            tokens: count(self.tokens.len()),
+            tokens: count(self.opened.tokens.len()),
             inherited_credentials: inherited.iter().map(Label::new).collect(),
         };
         match self.recorder.record(Some(&self.session), &event.into()) {

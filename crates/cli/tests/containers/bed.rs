@@ -46,7 +46,16 @@ impl Bed {
 
     /// `cofferdam docker exec`.
     pub fn docker_exec(&self, words: &[&str]) -> Outcome {
-        self.call("exec").args(words).run()
+        self.docker_exec_call(words).run()
+    }
+
+    pub fn docker_exec_call(&self, words: &[&str]) -> Cofferdam {
+        self.call("exec").args(words)
+    }
+
+    /// `cofferdam docker compose-override`, of a project as compose resolves it.
+    pub fn compose(&self, project: &str) -> Outcome {
+        self.call("compose-override").arg("-").input(project).run()
     }
 
     /// `cofferdam docker COMMAND`, for the engine of this bed.
@@ -59,10 +68,19 @@ impl Bed {
     }
 
     fn call(&self, command: &str) -> Cofferdam {
+        self.call_by(Cofferdam::new(BINARY, &self.home), command)
+    }
+
+    /// The same in the network namespace that the engine of the bed has for itself.
+    pub fn on_bridge(&self, command: &str, words: &[&str]) -> Cofferdam {
+        let network = format!("--net=/proc/{}/ns/net", self.engine.daemon_pid().expect("a daemon"));
+        self.call_by(Cofferdam::new("nsenter", &self.home).args([&network, BINARY]), command).args(words)
+    }
+
+    fn call_by(&self, call: Cofferdam, command: &str) -> Cofferdam {
         let mut own = self.engine.words().into_iter();
         let name = own.next().expect("the engine's name");
-        Cofferdam::new(BINARY, &self.home)
-            .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+        call.env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
             .env("ACME_API_KEY", SECRET)
             .args(["docker", command, "--engine", &name])
             .args(own.map(|word| format!("--engine-option={word}")))

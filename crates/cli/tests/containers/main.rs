@@ -2,5 +2,7 @@
 
 mod bed;
 mod bridged;
+mod programs;
 mod refusals;
 mod sealed;
+mod ways;

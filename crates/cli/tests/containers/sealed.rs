@@ -102,6 +102,45 @@ attempt('name', lambda: socket.getaddrinfo('secret.evil.example', 443))
     assert!(bed.upstream.connections().is_empty());
 }
 
+/// Which kinds of sockets that belong to no network can be made; none is connected to anything.
+const KINDS: &str = "
+import socket
+for name, family in [('vsock', 40), ('alg', 38), ('qipcrtr', 42), ('bluetooth', 31)]:
+    try:
+        socket.socket(family, socket.SOCK_SEQPACKET if name == 'alg' else socket.SOCK_STREAM if name == 'vsock' else socket.SOCK_DGRAM)
+        print(name)
+    except OSError:
+        pass
+socket.socket(socket.AF_UNIX)
+socket.socket(socket.AF_INET6)
+print('end')
+";
+
+#[test]
+fn req_i10_sockets_that_belong_to_no_network_do_not_exist_in_a_container() {
+    if !can_have_containers() {
+        return;
+    }
+    for kind in [Kind::Podman, Kind::Docker] {
+        let bed = Bed::started(kind);
+        let python = ["/usr/bin/python3", "-I", "-c", KINDS];
+        let usual = bed.engine.usual_options();
+        let plain = [&["run", "--rm"], usual, &["-v", "/usr:/usr:ro", IMAGE], &python].concat();
+        let plain = bed.engine.call(plain).expect_status(0).stdout();
+        assert!(
+            plain.contains("vsock") || plain.contains("alg"),
+            "the engine alone lets them be made: {plain}"
+        );
+        let words = [&["-d", "--name", "kinds", "-v", "/usr:/usr:ro", IMAGE, "sleep", "10000"][..]].concat();
+        bed.docker("run", &words).run().expect_status(0);
+        let later = bed.docker_exec(&[&["kinds"], &python[..]].concat()).expect_status(0).stdout();
+        assert_eq!(later, "end\n", "in what is started later");
+        bed.engine.call(["rm", "--force", "kinds"]).expect_status(0);
+        let words = [&["--rm", "-v", "/usr:/usr:ro", IMAGE][..], &python].concat();
+        assert_eq!(bed.docker("run", &words).run().expect_status(0).stdout(), "end\n");
+    }
+}
+
 #[test]
 fn req_e23_a_token_of_one_container_is_worth_nothing_in_another() {
     if !can_have_containers() {

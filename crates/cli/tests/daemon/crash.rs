@@ -1,6 +1,5 @@
 //! A crash loses no record: what reached an upstream is written down, whoever died meanwhile.
 
-use std::fs;
 use std::net::{Ipv4Addr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -42,7 +41,7 @@ fn req_e20_every_request_that_reached_the_upstream_is_on_record_though_workers_a
         }
         over.store(true, Ordering::Relaxed);
     });
-    let record = fs::read_to_string(daemon.file("state/audit/00000001.jsonl")).unwrap();
+    let record = daemon.record();
     let arrived = upstream.requests();
     assert!(arrived.len() > 60);
     for request in &arrived {

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::PathBuf;
 
 use cofferdam_testkit::processes::{PATIENCE, wait_until};
-use cofferdam_testkit::{Cofferdam, Home, Outcome};
+use cofferdam_testkit::{Cofferdam, Home, Outcome, record_in};
 
 pub struct Daemon {
     pub home: Home,
@@ -63,6 +63,11 @@ impl Daemon {
 
     pub fn log(&self) -> String {
         fs::read_to_string(self.file("state/daemon.log")).unwrap_or_default()
+    }
+
+    /// All lines of the record.
+    pub fn record(&self) -> String {
+        record_in(&self.file("state/audit"))
     }
 
     /// What the shared port answers to a plain request for this host; nothing if it was closed without a word.

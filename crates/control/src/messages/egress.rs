@@ -16,6 +16,13 @@ pub enum Request {
     Reload,
     /// Takes a client in. It is there for as long as this connection; a second one needs another connection.
     Open(Opening),
+    /// Takes a client in that another daemon had taken in before, with the tokens that it has.
+    Resume {
+        opening: Opening,
+        tokens: Vec<KeptToken>,
+    },
+    /// Lets the client of this connection go; the answer comes behind everything that was to be told.
+    Leave,
     /// Serves the client of this connection on these sockets, with one descriptor for each.
     Serve(Vec<Socket>),
 }
@@ -36,7 +43,11 @@ pub enum Reply {
     Opened(Opened),
     /// One sentence on why there is no such client.
     NotOpened(String),
+    Resumed,
     Served,
+    Left,
+    /// To be told to the person who started the client, if that was wished for: unasked, between other answers.
+    Told(String),
 }
 
 /// Whether requests are served.
@@ -52,12 +63,16 @@ pub struct Health {
 pub struct Opening {
     /// The name under which it goes on record.
     pub session: String,
-    /// Nothing: all that there is a credential for.
+    /// Nothing: all that there is a credential for, but clouds.
     pub providers: Option<Vec<String>>,
+    /// Providers whose real credential the client has; it may go where they are, without a token.
+    pub without: Vec<String>,
     /// The text of the project's file; it only narrows.
     pub project: Option<String>,
     /// What the person typed: `HOST` or `HOST:PORT`.
     pub allow: Vec<String>,
+    /// Whether somebody reads what is to be told.
+    pub telling: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -68,6 +83,16 @@ pub struct Opened {
     pub files: Vec<HandedFile>,
     /// What the client must trust, in PEM.
     pub authorities: String,
+    /// With which it can come back.
+    pub kept: Vec<KeptToken>,
+}
+
+/// What is left of a token when it was handed out: enough to know it again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptToken {
+    pub providers: Vec<String>,
+    /// Of SHA-256, in hexadecimal digits.
+    pub digest: String,
 }
 
 /// A token on its way to the one it was made for; it does not show up when a message is printed.
@@ -95,6 +120,10 @@ pub enum Socket {
     Proxy,
     /// A port of all hosts at once.
     Transparent {
+        port: u16,
+    },
+    /// The same where a client has a loopback and nothing else: names get addresses there.
+    Loopback {
         port: u16,
     },
     DnsPackets,

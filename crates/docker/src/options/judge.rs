@@ -46,6 +46,33 @@ impl Objection {
     }
 }
 
+/// What a container's network may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Its loopback alone.
+    Loopback,
+    /// A network of its engine's.
+    EngineNetwork,
+}
+
+impl Reach {
+    pub fn of(way: crate::plan::Way) -> Self {
+        match way {
+            crate::plan::Way::Sealed => Self::Loopback,
+            crate::plan::Way::Bridge { .. } => Self::EngineNetwork,
+        }
+    }
+
+    /// Whether an option is about a network that the container has.
+    fn permits(self, given: &Given, why: Why) -> bool {
+        let of_network = matches!(given.option.long, "network" | "net");
+        let others = given.value.split([':', ',']).next().unwrap_or_default();
+        let engines =
+            !of_network || !matches!(others, "" | "host" | "none" | "container" | "ns" | "private" | "pod");
+        self == Self::EngineNetwork && engines && matches!(why, Why::Network | Why::Names)
+    }
+}
+
 /// The options, sorted.
 #[derive(Debug, Default)]
 pub struct Judged {
@@ -54,6 +81,8 @@ pub struct Judged {
     pub variables: Vec<Variable>,
     pub mounts: Vec<Mount>,
     pub entrypoint: Option<String>,
+    /// The engine's network that was named.
+    pub network: Option<String>,
     pub user: Option<String>,
     /// None: ours.
     pub memory: Option<String>,
@@ -65,20 +94,26 @@ pub struct Judged {
 /// Our labels begin like this.
 pub const LABEL: &str = "io.cofferdam.";
 
-pub fn judge(typed: &Typed) -> Judged {
+pub fn judge(typed: &Typed, reach: Reach) -> Judged {
     let mut judged = Judged::default();
     for given in &typed.options {
-        judged.take(given);
+        judged.take(given, reach);
     }
     judged
 }
 
 impl Judged {
-    fn take(&mut self, given: &Given) {
+    fn take(&mut self, given: &Given, reach: Reach) {
         let value = given.value.as_str();
         match given.option.meaning {
             Meaning::Fine => self.passed.push(given.word()),
             Meaning::Never(_) if value == "false" && given.option.takes == super::table::Takes::Switch => {}
+            Meaning::Never(why) if reach.permits(given, why) => {
+                if matches!(given.option.long, "network" | "net") {
+                    self.network = value.split([':', ',']).next().map(str::to_owned);
+                }
+                self.passed.push(given.word());
+            }
             Meaning::Never(why) => self.object(given, Objection::Option { option: given.option.long, why }),
             Meaning::Limit(Limit::Memory) => self.memory = Some(value.to_owned()),
             Meaning::Limit(Limit::Processes) => self.processes = Some(value.to_owned()),
@@ -146,7 +181,29 @@ mod tests {
 
     fn judged(engine: EngineKind, line: &str) -> Judged {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        judge(&parse(engine, &words).unwrap())
+        judge(&parse(engine, &words).unwrap(), Reach::Loopback)
+    }
+
+    #[test]
+    fn req_e18_on_a_bridge_networks_of_the_engine_are_fine_and_others_are_not() {
+        let judged = |line: &str| {
+            let words: Vec<String> = format!("{line} image").split_whitespace().map(str::to_owned).collect();
+            judge(&parse(EngineKind::Docker, &words).unwrap(), Reach::EngineNetwork)
+        };
+        for line in ["--network mine", "--net=mine", "-p 80:80", "--dns 1.1.1.1", "--add-host a:1.2.3.4"] {
+            assert!(judged(line).objections.is_empty(), "{line}");
+        }
+        assert_eq!(judged("--network mine").network.as_deref(), Some("mine"));
+        for line in [
+            "--network host",
+            "--net=none",
+            "--network container:x",
+            "--privileged",
+            "--pid host",
+            "--cap-add ALL",
+        ] {
+            assert_eq!(judged(line).objections.len(), 1, "{line}");
+        }
     }
 
     #[test]

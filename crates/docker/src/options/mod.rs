@@ -9,7 +9,7 @@ mod parse;
 mod table;
 
 pub use judge::LABEL;
-pub use judge::{Judged, Objection, Variable, judge};
+pub use judge::{Judged, Objection, Reach, Variable, judge};
 pub use mounts::{Mount, MountMistake, Source, holds_an_engine};
 pub use parse::{Given, Misread, Typed, parse};
 pub use table::{EngineKind, Meaning, Why};

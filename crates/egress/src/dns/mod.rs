@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 use crate::client::Client;
 use crate::engine::Engine;
-pub use addresses::GivenAddresses;
+pub use addresses::{GivenAddresses, Range};
 use message::{Malformed, Question, Reply, TYPE_A, TYPE_AAAA};
 
 /// Names that are put on record for one client. Whoever asks for more is making them up.
@@ -83,8 +83,9 @@ impl Resolver {
             let mut question = vec![0; usize::from(length)];
             timeout(IDLE, stream.read_exact(&mut question)).await??;
             let Some(answer) = self.answer(&question) else { return Ok(()) };
-            stream.write_u16(answer.len() as u16).await?;
-            stream.write_all(&answer).await?;
+            // In one piece: there are clients that read only once.
+            let framed = [&(answer.len() as u16).to_be_bytes()[..], &answer].concat();
+            stream.write_all(&framed).await?;
         }
     }
 
@@ -102,7 +103,7 @@ impl Resolver {
         if let Ok(Host::Name(name)) = &host
             && (name.as_str() == "localhost" || name.parents().last() == Some("localhost"))
         {
-            return of_kind(question.kind, Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST);
+            return of_kind(question.kind, Ipv4Addr::LOCALHOST, Some(Ipv6Addr::LOCALHOST));
         }
         let policy = self.client.policy.now();
         let allowed = host.as_ref().is_ok_and(|host| policy.reach.knows(host) || policy.locals.know(host));
@@ -142,10 +143,10 @@ impl Resolver {
     }
 }
 
-fn of_kind(kind: u16, ipv4: Ipv4Addr, ipv6: Ipv6Addr) -> Reply {
+fn of_kind(kind: u16, ipv4: Ipv4Addr, ipv6: Option<Ipv6Addr>) -> Reply {
     match kind {
         TYPE_A => Reply::Ipv4(ipv4),
-        TYPE_AAAA => Reply::Ipv6(ipv6),
+        TYPE_AAAA => ipv6.map_or(Reply::Nothing, Reply::Ipv6),
         _ => Reply::Nothing,
     }
 }

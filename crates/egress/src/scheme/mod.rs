@@ -15,6 +15,7 @@ mod basic;
 mod body;
 mod cookie;
 mod elsewhere;
+mod encoded;
 pub mod github_app;
 pub mod google;
 mod header;

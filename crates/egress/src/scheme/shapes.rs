@@ -3,10 +3,17 @@
 use cofferdam_policy::provider::{Alphabet, TokenForm};
 use memchr::memmem::Finder;
 
+use super::encoded::Encoded;
+
+/// Encoded data has runs of any length, and to ask about each place in them would cost more than the rest of a request:
+/// of a longer run than this only both ends are asked about.
+const LONGEST_RUN: usize = 512;
+
 /// The shapes of all tokens that were handed out. Tokens themselves may be known by their digests alone, so
 /// a text is searched for what could be one, and the caller's `is_ours` decides.
 pub struct TokenShapes {
     shapes: Vec<Shape>,
+    encoded: Encoded,
 }
 
 struct Shape {
@@ -18,17 +25,31 @@ struct Shape {
 
 impl TokenShapes {
     pub fn new<'f>(forms: impl IntoIterator<Item = &'f TokenForm>) -> Self {
-        let mut shapes: Vec<(&TokenForm, Shape)> = Vec::new();
+        let mut known: Vec<&TokenForm> = Vec::new();
         for form in forms {
-            if !shapes.iter().any(|(known, _)| *known == form) {
-                shapes.push((form, Shape::of(form)));
+            if !known.contains(&form) {
+                known.push(form);
             }
         }
-        Self { shapes: shapes.into_iter().map(|(_, shape)| shape).collect() }
+        let encoded = Encoded::of(known.iter().copied());
+        Self { shapes: known.into_iter().map(Shape::of).collect(), encoded }
+    }
+
+    /// The length of the longest writing of a token of all shapes.
+    pub fn longest(&self) -> usize {
+        let plain = self.shapes.iter().map(|shape| shape.prefix_length + shape.length).max();
+        plain.unwrap_or(0).max(self.encoded.longest())
+    }
+
+    /// The same as [`any`](Self::any) for a text that goes by: tokens in another writing are found as well, if they
+    /// begin with something of their own.
+    pub fn any_writing(&self, text: &[u8], mut is_ours: impl FnMut(&[u8]) -> bool) -> bool {
+        self.any(text, &mut is_ours) || self.encoded.any(text, is_ours)
     }
 
     /// Whether `is_ours` says yes to some part of the text that has the shape of a token. Parts overlap: a
-    /// token directly between other characters of its own alphabet is found as well.
+    /// token directly between other characters of its own alphabet is found as well, unless it has nothing
+    /// that it begins with and there are very many of them.
     pub fn any(&self, text: &[u8], mut is_ours: impl FnMut(&[u8]) -> bool) -> bool {
         self.shapes.iter().any(|shape| shape.any(text, &mut is_ours))
     }
@@ -51,9 +72,10 @@ impl Shape {
                 let token = text.get(at..at + self.prefix_length + self.length);
                 token.is_some_and(|token| self.made_of(&token[self.prefix_length..]) && is_ours(token))
             }),
-            None => text
-                .split(|byte| !self.members[usize::from(*byte)])
-                .any(|run| run.windows(self.length).any(&mut *is_ours)),
+            None => text.split(|byte| !self.members[usize::from(*byte)]).any(|run| match run.len() {
+                ..=LONGEST_RUN => run.windows(self.length).any(&mut *is_ours),
+                length => is_ours(&run[..self.length]) || is_ours(&run[length - self.length..]),
+            }),
         }
     }
 

@@ -42,12 +42,14 @@ pub(crate) enum Asked {
     Others(Incoming),
 }
 
-/// Answers a request that is for us. Almost no policy has anything of the kind, and its requests are not looked at.
+/// Almost no policy has anything of the kind, and its requests are not looked at.
+pub(crate) fn is_needed(inbound: &Inbound) -> bool {
+    !inbound.client.policy.now().locals.is_empty() && inbound.verdict.violation().is_none()
+}
+
+/// Answers a request that is for us.
 pub(crate) async fn answer(inbound: &Inbound, parts: &Parts, body: Incoming) -> Asked {
     let policy = inbound.client.policy.now();
-    if policy.locals.is_empty() || inbound.verdict.violation().is_some() {
-        return Asked::Others(body);
-    }
     let Ok(target) = agree(&inbound.arrival, parts) else { return Asked::Others(body) };
     let locals = policy.locals.at(&target, &parts.method, parts.uri.path());
     if locals.is_empty() {

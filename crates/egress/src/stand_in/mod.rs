@@ -12,7 +12,7 @@ mod metadata;
 use cofferdam_policy::provider::{Provider, Shape};
 use zeroize::Zeroizing;
 
-pub(crate) use answer::{Asked, answer};
+pub(crate) use answer::{Asked, answer, is_needed};
 pub(crate) use key::StandInKey;
 pub(crate) use locals::Locals;
 

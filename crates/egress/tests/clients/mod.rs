@@ -41,6 +41,7 @@ impl Fixture {
             .open(Opening {
                 session: Label::new("test"),
                 providers: Wanted::Named(vec!["api".to_owned()]),
+                without: Vec::new(),
                 project: None,
                 allow: allow.iter().map(pattern).collect(),
                 watcher: None,
@@ -60,6 +61,7 @@ impl Fixture {
             doors: vec![(Door::Proxy, proxy), (Door::Transparent { port: 80 }, clear)],
             dns_packets: vec![packets],
             dns_connections: vec![questions],
+            ..Listeners::default()
         };
         self.service.serve(sandbox.opened.id, listeners).expect("served");
         sandbox
@@ -209,6 +211,7 @@ fn a_provider_without_a_credential_is_refused_by_name() {
     let opening = Opening {
         session: Label::new("test"),
         providers: Wanted::Named(vec!["nobody".to_owned()]),
+        without: Vec::new(),
         project: None,
         allow: Vec::new(),
         watcher: None,

@@ -9,7 +9,7 @@ const FORM: &str = "https://form.example.test/api";
 const BOTH: [(HttpVersion, &str); 2] = [(HttpVersion::Http1, "--http1.1"), (HttpVersion::Http2, "--http2")];
 
 #[test]
-fn req_e01_req_e07_a_token_in_a_body_is_swapped_and_the_length_fits() {
+fn req_e01_e07_a_token_in_a_body_is_swapped_and_the_length_fits() {
     for (version, flag) in BOTH {
         let proxied = Proxied::tls(&[version]);
         let [json, form] = [5, 6].map(|provider| proxied.token(provider));
@@ -108,4 +108,29 @@ fn req_e07_requests_without_a_token_in_the_body_go_on_as_they_are() {
     assert_eq!(bodies, [&b""[..], b"{\"auth\":null}", b"\x01%zz{"]);
     assert_eq!(requests[0].header("content-length"), None);
     assert_eq!(requests[2].header("authorization"), Some(format!("Bearer {SECRET}").as_bytes()));
+}
+
+#[test]
+fn req_e29_a_token_in_a_body_that_is_passed_on_as_it_comes_breaks_it_off() {
+    let proxied = Proxied::tls(&[HttpVersion::Http2, HttpVersion::Http1]);
+    let token = proxied.token(0);
+    let filler = "x".repeat(100_000);
+    proxied.home.write("harmless", format!("{filler} {} {filler}", &token.expose()[..20]));
+    proxied.home.write("body", format!("{filler} {} {filler}", token.expose()));
+    let send = |file: &str, flag: &str, host: &str| {
+        let url = format!("https://{host}.example.test/up");
+        let chunked = "Transfer-Encoding: chunked";
+        proxied.curl(&[flag, "-i", "-H", chunked, "--data-binary", file, &url]).run().stdout()
+    };
+    for flag in ["--http1.1", "--http2"] {
+        for (host, expected) in [("plain", "token-wrong-host"), ("api", "token-misplaced")] {
+            let before = proxied.upstream.requests().len();
+            let got = send("@body", flag, host);
+            assert!(reason(&got).is_none_or(|reason| reason == expected), "{flag}: {got}");
+            assert_eq!(proxied.upstream.requests().len(), before, "{flag}: no whole request arrived");
+            assert!(proxied.record().contains(&format!("\"failure\":\"{expected}\"")), "{flag}");
+            assert_eq!(reason(&send("@harmless", flag, host)), None);
+            assert_eq!(proxied.upstream.requests().len(), before + 1);
+        }
+    }
 }

@@ -2,7 +2,6 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use cofferdam_audit::{Recorder, Settings};
@@ -15,7 +14,7 @@ use cofferdam_policy::registry;
 use cofferdam_secrets::source::HostVariables;
 use cofferdam_secrets::{EnvironmentFallback, Loader, Store};
 use cofferdam_testkit::upstream::{HttpVersion, Transport, Upstream, UpstreamOptions};
-use cofferdam_testkit::{Cofferdam, Home};
+use cofferdam_testkit::{Cofferdam, Home, record_in};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use zeroize::Zeroizing;
@@ -168,13 +167,7 @@ impl Proxied {
     /// All lines of the record.
     pub fn record(&self) -> String {
         self.proxy.flush();
-        let mut files: Vec<PathBuf> = std::fs::read_dir(self.home.path().join("audit"))
-            .expect("the record")
-            .map(|entry| entry.expect("an entry").path())
-            .filter(|path| path.extension().is_some_and(|end| end == "jsonl"))
-            .collect();
-        files.sort();
-        files.iter().map(|path| std::fs::read_to_string(path).expect("a file of the record")).collect()
+        record_in(&self.home.path().join("audit"))
     }
 }
 

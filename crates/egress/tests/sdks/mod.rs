@@ -3,6 +3,7 @@
 
 mod cloud;
 mod models;
+mod streams;
 
 use cofferdam_testkit::upstream::{HttpVersion, Reply, Transport};
 use cofferdam_testkit::{Cofferdam, clients};

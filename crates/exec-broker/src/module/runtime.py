@@ -12,6 +12,7 @@ import asyncio
 import concurrent.futures
 import json
 import os
+import queue
 import socket
 import struct
 import threading
@@ -20,6 +21,7 @@ from typing import Any
 #: The descriptor by which a process opens connections of its own.
 FD = 4
 _AT_ONCE = 50
+_LENGTH = struct.Struct(">I")
 
 
 class ToolError(Exception):
@@ -86,8 +88,8 @@ class _Connection:
         self.next += 1
         body = json.dumps({"id": self.next, "tool": tool, "arguments": arguments}).encode()
         try:
-            self.socket.sendall(struct.pack(">I", len(body)) + body)
-            answer = json.loads(self._read(struct.unpack(">I", self._read(4))[0]))
+            self.socket.sendall(_LENGTH.pack(len(body)) + body)
+            answer = json.loads(self._read())
         except OSError as error:
             raise Unavailable(f"the connection was lost: {error}", "unavailable") from None
         error = answer.get("error")
@@ -95,50 +97,62 @@ class _Connection:
             raise _KINDS.get(error["kind"], ToolError)(error["message"], error["kind"])
         return answer["result"]
 
-    def _read(self, length: int) -> bytes:
-        first = self.socket.recv(length)
-        if len(first) == length:
-            return first
-        parts = [first]
-        missing = length - len(first)
-        while missing:
-            part = self.socket.recv(min(missing, 1 << 20))
+    def _read(self) -> bytes | bytearray:
+        """One frame: nothing comes behind an answer before the next call."""
+        frame = self.socket.recv(1 << 16)
+        if len(frame) >= 4 and len(frame) == 4 + _LENGTH.unpack_from(frame)[0]:
+            return frame[4:]
+        parts = bytearray(frame)
+        while len(parts) < 4 or len(parts) < 4 + _LENGTH.unpack_from(parts)[0]:
+            part = self.socket.recv(1 << 18)
             if not part:
                 raise OSError("the other side is gone")
-            parts.append(part)
-            missing -= len(part)
-        return b"".join(parts)
+            parts += part
+        return parts[4:]
 
 
 class _Pool:
     """Connections of this process; each serves one call at a time."""
 
     def __init__(self) -> None:
-        self.room = threading.Semaphore(_AT_ONCE)
-        self.idle: list[_Connection] = []
+        #: Those that nobody uses; None stands for one that was lost.
+        self.idle: queue.SimpleQueue[_Connection | None] = queue.SimpleQueue()
+        self.made = 0
         self.executor: concurrent.futures.ThreadPoolExecutor | None = None
         self.lock = threading.Lock()
 
+    def _take(self) -> _Connection:
+        try:
+            connection = self.idle.get_nowait()
+        except queue.Empty:
+            with self.lock:
+                room = self.made < _AT_ONCE
+                self.made += room
+            connection = None if room else self.idle.get()
+        if connection is not None:
+            return connection
+        try:
+            return _Connection()
+        except BaseException:
+            self.idle.put(None)
+            raise
+
     def call(self, tool: str, arguments: dict[str, Any]) -> Any:
-        with self.room:
-            try:
-                connection = self.idle.pop()
-            except IndexError:
-                connection = _Connection()
-            try:
-                result = connection.call(tool, arguments)
-            except ToolError as error:
-                if error.kind == "unavailable":
-                    connection.socket.close()
-                else:
-                    self.idle.append(connection)
-                raise
-            except BaseException:
-                # Interrupted within a call: the answer to it would be taken for the answer to the next.
-                connection.socket.close()
-                raise
-            self.idle.append(connection)
+        connection = self._take()
+        kept: _Connection | None = None
+        try:
+            result = connection.call(tool, arguments)
+            kept = connection
             return result
+        except ToolError as error:
+            if error.kind != "unavailable":
+                kept = connection
+            raise
+        finally:
+            # Interrupted within a call, the answer to it would be taken for the answer to the next.
+            if kept is None:
+                connection.socket.close()
+            self.idle.put(kept)
 
     async def acall(self, tool: str, arguments: dict[str, Any]) -> Any:
         with self.lock:

@@ -1,12 +1,15 @@
+use std::os::fd::AsFd;
 use std::sync::Barrier;
+use std::thread;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use serde_json::json;
 
 use super::*;
-use crate::connection::Client;
-use crate::frame::encode;
-use crate::message::Outcome;
+use crate::connection::{Client, send_all};
+use crate::door;
+use crate::frame::{Arrived, Decoder, encode};
+use crate::message::{Outcome, Response};
 
 struct Echo(Barrier);
 

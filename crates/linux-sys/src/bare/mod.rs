@@ -8,6 +8,7 @@
 //! The rest of the project uses rustix; only such programs use this.
 
 mod call;
+mod families;
 mod files;
 mod identity;
 mod replace;
@@ -16,6 +17,7 @@ mod sockets;
 use alloc::vec::Vec;
 use core::ffi::CStr;
 
+pub use families::few_families;
 pub use files::{
     Descriptor, Kind, Status, is_terminal, open_following, open_for_reading, open_path, read_whole,
 };
@@ -24,7 +26,7 @@ pub use identity::{
     no_new_privileges, set_groups, set_identities, user_identities,
 };
 pub use replace::replace_by;
-pub use sockets::{Transport, connect_to, listen_on, send_with};
+pub use sockets::{Place, Transport, connect_to, listen_on, reaches, send_with};
 
 /// The number that a failed call gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +51,9 @@ impl Errno {
             40 => "a symbolic link",
             97 => "the kind of address is not supported",
             98 => "the address is in use",
+            // A time for connecting that has passed is told in several ways.
+            11 | 110 | 115 => "no answer in time",
+            101 | 113 => "there is no way to it",
             111 => "nobody listens",
             _ => "the kernel refused",
         }

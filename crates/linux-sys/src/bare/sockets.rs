@@ -1,4 +1,4 @@
-//! Sockets: listeners on the loopback, and a connection over which they are handed to somebody else.
+//! Sockets: listeners, and a connection over which they are handed to somebody else.
 
 use core::ffi::CStr;
 
@@ -12,6 +12,7 @@ const SOCK_CLOEXEC: usize = 0o2_000_000;
 const SOL_SOCKET: usize = 1;
 const SCM_RIGHTS: i32 = 1;
 const SO_RCVTIMEO: usize = 20;
+const SO_SNDTIMEO: usize = 21;
 const MSG_NOSIGNAL: usize = 0x4000;
 const WAITING: usize = 1024;
 
@@ -24,15 +25,30 @@ pub enum Transport {
     Packets,
 }
 
-/// A socket on this port of the loopback that other processes of the namespace can reach.
+/// An address and a port of the fourth version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    pub address: [u8; 4],
+    pub port: u16,
+}
+
+impl Place {
+    /// As the kernel reads it.
+    fn encoded(self) -> [u8; 16] {
+        let mut encoded = [0_u8; 16];
+        encoded[..2].copy_from_slice(&AF_INET.to_ne_bytes());
+        encoded[2..4].copy_from_slice(&self.port.to_be_bytes());
+        encoded[4..8].copy_from_slice(&self.address);
+        encoded
+    }
+}
+
+/// A socket at this place that other processes of the namespace can reach.
 #[expect(unsafe_code, reason = "the kernel reads an address of ours")]
-pub fn listen_on(port: u16, transport: Transport) -> Result<Descriptor, Errno> {
+pub fn listen_on(place: Place, transport: Transport) -> Result<Descriptor, Errno> {
     let kind = if transport == Transport::Connections { 1 } else { 2 };
     let socket = socket(AF_INET, kind)?;
-    let [high, low] = port.to_be_bytes();
-    let mut address = [0_u8; 16];
-    address[..2].copy_from_slice(&AF_INET.to_ne_bytes());
-    address[2..8].copy_from_slice(&[high, low, 127, 0, 0, 1]);
+    let address = place.encoded();
     // SAFETY: the address and its length are those of an array of ours.
     unsafe { call(number::BIND, [socket.0 as usize, address.as_ptr() as usize, address.len(), 0, 0, 0]) }?;
     if transport == Transport::Connections {
@@ -46,8 +62,27 @@ fn socket(family: u16, kind: usize) -> Result<Descriptor, Errno> {
     Ok(Descriptor(made as i32))
 }
 
+/// Whether somebody at this place takes a connection, in this time.
+#[expect(unsafe_code, reason = "the kernel reads an address of ours")]
+pub fn reaches(place: Place, patience_seconds: u64) -> Result<(), Errno> {
+    let socket = socket(AF_INET, 1)?;
+    wait_no_longer(&socket, SO_SNDTIMEO, patience_seconds)?;
+    let address = place.encoded();
+    // SAFETY: the address and its length are those of an array of ours.
+    unsafe { call(number::CONNECT, [socket.0 as usize, address.as_ptr() as usize, address.len(), 0, 0, 0]) }
+        .map(drop)
+}
+
+#[expect(unsafe_code, reason = "the kernel reads a time of ours")]
+fn wait_no_longer(socket: &Descriptor, which: usize, seconds: u64) -> Result<(), Errno> {
+    let patience = [seconds, 0_u64];
+    let option = [socket.0 as usize, SOL_SOCKET, which, patience.as_ptr() as usize, 16, 0];
+    // SAFETY: the option takes seconds and microseconds, two 64-bit numbers, which are ours.
+    unsafe { call(number::SETSOCKOPT, option) }.map(drop)
+}
+
 /// A connection of packets to whoever listens under a path. Reading from it does not wait longer than this.
-#[expect(unsafe_code, reason = "the kernel reads an address and a time of ours")]
+#[expect(unsafe_code, reason = "the kernel reads an address of ours")]
 pub fn connect_to(path: &CStr, patience_seconds: u64) -> Result<Descriptor, Errno> {
     const PACKETS: usize = 5;
     let socket = socket(AF_UNIX, PACKETS)?;
@@ -59,10 +94,7 @@ pub fn connect_to(path: &CStr, patience_seconds: u64) -> Result<Descriptor, Errn
     let length = 2 + bytes.len();
     // SAFETY: the address and its length are of a part of an array of ours.
     unsafe { call(number::CONNECT, [socket.0 as usize, address.as_ptr() as usize, length, 0, 0, 0]) }?;
-    let patience = [patience_seconds, 0_u64];
-    let option = [socket.0 as usize, SOL_SOCKET, SO_RCVTIMEO, patience.as_ptr() as usize, 16, 0];
-    // SAFETY: the option takes seconds and microseconds, two 64-bit numbers, which are ours.
-    unsafe { call(number::SETSOCKOPT, option) }?;
+    wait_no_longer(&socket, SO_RCVTIMEO, patience_seconds)?;
     Ok(socket)
 }
 
@@ -111,7 +143,11 @@ pub fn send_with(socket: &Descriptor, bytes: &[u8], handed: &[&Descriptor]) -> R
         parts: &raw const part,
         part_count: 1,
         control: &raw const control,
-        control_length: control.length.next_multiple_of(size_of::<usize>()),
+        control_length: if handed.is_empty() {
+            0
+        } else {
+            control.length.next_multiple_of(size_of::<usize>())
+        },
         flags: 0,
     };
     // SAFETY: the message has the layout of the kernel's `msghdr` on 64-bit machines; what it points to is ours, lives

@@ -70,7 +70,13 @@ fn step(
     }
 }
 
-fn last(here: &OwnedFd, name: &OsStr, path: &Path, missing: Missing) -> Result<OwnedFd, PrivateError> {
+/// The last step, and the check.
+pub(super) fn last(
+    here: &OwnedFd,
+    name: &OsStr,
+    path: &Path,
+    missing: Missing,
+) -> Result<OwnedFd, PrivateError> {
     let opened = open_or_make(here, name, path, (LAST, missing))?;
     let stat = fs::fstat(&opened).map_err(|errno| PrivateError::system(path, "examine", errno))?;
     super::check_owner_and_mode(path, &stat, DIRECTORY_MODE)?;

@@ -13,6 +13,8 @@ pub struct Approval {
     pub headless: Unattended,
     /// A program that is told of every question and may answer it; empty: none.
     pub notify: Vec<String>,
+    /// An address that is told of every question and may answer it.
+    pub webhook: Option<String>,
     /// A program that looks at every question before a person does, in mode `smart`; empty: none.
     pub second_opinion: Vec<String>,
 }
@@ -54,13 +56,14 @@ impl Default for Approval {
             cron: Unattended::default(),
             headless: Unattended::default(),
             notify: Vec::new(),
+            webhook: None,
             second_opinion: Vec::new(),
         }
     }
 }
 
 pub(super) fn read(section: &Section<'_>) -> Approval {
-    section.allow_keys(&["mode", "timeout", "cron", "headless", "notify", "second_opinion"]);
+    section.allow_keys(&["mode", "timeout", "cron", "headless", "notify", "webhook", "second_opinion"]);
     let modes = [("manual", Mode::Manual), ("smart", Mode::Smart), ("off", Mode::Off)];
     let unattended = [("deny", Unattended::Deny), ("allow", Unattended::Allow)];
     Approval {
@@ -69,8 +72,31 @@ pub(super) fn read(section: &Section<'_>) -> Approval {
         cron: section.choice("cron", &unattended).unwrap_or_default(),
         headless: section.choice("headless", &unattended).unwrap_or_default(),
         notify: program(section, "notify"),
+        webhook: webhook(section),
         second_opinion: program(section, "second_opinion"),
     }
+}
+
+/// Whoever could read a question on the way could read commands; so it goes encrypted, or nowhere but this machine.
+fn webhook(section: &Section<'_>) -> Option<String> {
+    let address = section.text("webhook")?;
+    let local = ["http://127.0.0.1", "http://localhost", "http://[::1]"];
+    if address.starts_with("https://") || local.iter().any(|start| address.starts_with(start)) {
+        if section.has("notify") {
+            section.wrong(
+                "webhook",
+                "approval.webhook cannot be set beside approval.notify: one of them asks",
+                None,
+            );
+        }
+        return Some(address.to_owned());
+    }
+    section.wrong(
+        "webhook",
+        "approval.webhook is no address that a question may go to",
+        Some("use https://".to_owned()),
+    );
+    None
 }
 
 fn program(section: &Section<'_>, key: &str) -> Vec<String> {

@@ -44,6 +44,8 @@ pub enum ForeignCredentials {
 pub struct EgressLimits {
     pub requests_per_minute: Option<u32>,
     pub concurrent_requests: Option<u32>,
+    /// Open connections of one client.
+    pub connections: Option<u32>,
     /// The same for each provider, within the limits of all.
     pub provider_requests_per_minute: Option<u32>,
     pub provider_concurrent_requests: Option<u32>,
@@ -53,6 +55,8 @@ pub struct EgressLimits {
     pub request_body: Option<u64>,
     pub connect_timeout: Option<Duration>,
     pub tls_timeout: Option<Duration>,
+    /// Until a client has said what it wants: from the first byte of a handshake or a head to the last.
+    pub head_timeout: Option<Duration>,
     /// Until an answer begins.
     pub first_byte_timeout: Option<Duration>,
     /// While nothing moves in either direction.
@@ -111,12 +115,14 @@ impl EgressLimits {
     pub const STANDARD: Self = Self {
         requests_per_minute: Some(600),
         concurrent_requests: Some(64),
+        connections: Some(1024),
         provider_requests_per_minute: None,
         provider_concurrent_requests: None,
         bytes_per_minute: Some(8 << 30),
         request_body: Some(64 << 20),
         connect_timeout: Some(Duration::from_secs(10)),
         tls_timeout: Some(Duration::from_secs(10)),
+        head_timeout: Some(Duration::from_secs(20)),
         first_byte_timeout: Some(Duration::from_secs(600)),
         idle_timeout: Some(Duration::from_secs(300)),
     };
@@ -167,12 +173,14 @@ pub(super) fn read_limits(section: &Section<'_>, otherwise: EgressLimits) -> Egr
     section.allow_keys(&[
         "requests_per_minute",
         "concurrent_requests",
+        "connections",
         "provider_requests_per_minute",
         "provider_concurrent_requests",
         "bytes_per_minute",
         "request_body",
         "connect_timeout",
         "tls_timeout",
+        "head_timeout",
         "first_byte_timeout",
         "idle_timeout",
     ]);
@@ -182,6 +190,7 @@ pub(super) fn read_limits(section: &Section<'_>, otherwise: EgressLimits) -> Egr
     EgressLimits {
         requests_per_minute: count("requests_per_minute", otherwise.requests_per_minute),
         concurrent_requests: count("concurrent_requests", otherwise.concurrent_requests),
+        connections: count("connections", otherwise.connections),
         provider_requests_per_minute: count(
             "provider_requests_per_minute",
             otherwise.provider_requests_per_minute,
@@ -194,6 +203,7 @@ pub(super) fn read_limits(section: &Section<'_>, otherwise: EgressLimits) -> Egr
         request_body: size("request_body", otherwise.request_body),
         connect_timeout: time("connect_timeout", otherwise.connect_timeout),
         tls_timeout: time("tls_timeout", otherwise.tls_timeout),
+        head_timeout: time("head_timeout", otherwise.head_timeout),
         first_byte_timeout: time("first_byte_timeout", otherwise.first_byte_timeout),
         idle_timeout: time("idle_timeout", otherwise.idle_timeout),
     }

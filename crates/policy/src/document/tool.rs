@@ -20,6 +20,8 @@ pub struct Tool {
     pub provider: Option<String>,
     /// What a server sees besides the workspace, read-only.
     pub read: Vec<String>,
+    /// Whether every call of it is asked about.
+    pub ask: bool,
 }
 
 /// What is started.
@@ -72,6 +74,7 @@ fn read(section: &Section<'_>) -> Option<Tool> {
         "trust",
         "provider",
         "read",
+        "ask",
     ]);
     let trusts =
         [("helper", ToolTrust::Helper), ("tool", ToolTrust::Tool), ("executor", ToolTrust::Executor)];
@@ -97,6 +100,7 @@ fn read(section: &Section<'_>) -> Option<Tool> {
         trust,
         provider,
         read: path_text(section, "read"),
+        ask: section.flag("ask").unwrap_or_default(),
     })
 }
 

@@ -15,6 +15,7 @@
 mod content;
 mod list;
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
@@ -173,48 +174,77 @@ pub fn kind_of_path(path: &Path) -> Option<SecretKind> {
         .or_else(|| components.last().and_then(|name| kind_of_name(name)))
 }
 
-/// Whether a name fits a pattern of [`NAMES`].
-pub fn fits(pattern: &str, name: &OsStr) -> bool {
-    matches(pattern, &name.to_string_lossy())
+/// Whether `name` in this directory is one of the places of [`HOME`] itself. What is in such a place is not asked here:
+/// whoever goes through a tree does not get there.
+pub fn is_home_place(directory: &Path, name: &OsStr) -> bool {
+    HOME.iter().any(|secret| {
+        let (above, last) = secret.path.rsplit_once('/').unwrap_or(("", secret.path));
+        is(last, name)
+            && (above.is_empty() || {
+                let mut parts = directory.iter().rev();
+                above.rsplit('/').all(|place| parts.next().is_some_and(|part| is(place, part)))
+            })
+    })
+}
+
+/// What it takes to call a file of this name secret; nothing does if its name is not listed.
+pub fn evidence_of_name(name: &OsStr) -> Option<Evidence> {
+    let name = folded(name);
+    let listed = NAMES.iter().filter(|secret| is_listed(secret, &name)).map(|secret| secret.evidence);
+    listed.min_by_key(|evidence| *evidence == Evidence::Content)
 }
 
 /// What a file of this name holds, where the name alone is enough.
 pub fn kind_of_name(name: &OsStr) -> Option<SecretKind> {
-    let name = name.to_string_lossy();
-    NAMES
-        .iter()
-        .filter(|secret| secret.evidence == Evidence::Name && matches(secret.pattern, &name))
-        .find(|secret| !secret.except.iter().any(|except| matches(except, &name)))
-        .map(|secret| secret.kind)
+    let name = folded(name);
+    let mut enough = NAMES.iter().filter(|secret| secret.evidence == Evidence::Name);
+    enough.find(|secret| is_listed(secret, &name)).map(|secret| secret.kind)
+}
+
+fn is_listed(secret: &NameSecret, folded: &[u8]) -> bool {
+    matches(secret.pattern, folded) && !secret.except.iter().any(|except| matches(except, folded))
 }
 
 fn starts_with(components: &[&OsStr], place: &str) -> bool {
     let mut rest = components.iter();
-    place
-        .split('/')
-        .filter(|part| !part.is_empty())
-        .all(|part| rest.next().is_some_and(|component| matches(part, &component.to_string_lossy())))
+    place.split('/').filter(|part| !part.is_empty()).all(|part| {
+        rest.next().is_some_and(|component| is(part, component) || matches(part, &folded(component)))
+    })
 }
 
 fn contains(components: &[&OsStr], place: &str) -> bool {
     (0..components.len()).any(|start| starts_with(&components[start..], place))
 }
 
-/// Whether a name is what a pattern says: `*` stands for any number of characters, ASCII case does not
-/// count (on a filesystem that folds case, `.ENV` is `.env`).
-fn matches(pattern: &str, name: &str) -> bool {
-    let Some((head, mut pattern)) = pattern.split_once('*') else {
-        return pattern.eq_ignore_ascii_case(name);
-    };
-    let name = name.to_ascii_lowercase();
+/// ASCII case does not count: on a filesystem that folds case, `.ENV` is `.env`.
+fn is(name: &str, other: &OsStr) -> bool {
+    name.as_bytes().eq_ignore_ascii_case(other.as_encoded_bytes())
+}
+
+/// A name as [`matches()`] takes it.
+fn folded(name: &OsStr) -> Cow<'_, [u8]> {
+    let name = name.as_encoded_bytes();
+    if name.iter().any(u8::is_ascii_uppercase) { name.to_ascii_lowercase().into() } else { name.into() }
+}
+
+/// Whether a name, in lower case, is what a pattern says: `*` stands for any number of characters.
+fn matches(pattern: &str, name: &[u8]) -> bool {
+    let pattern = pattern.as_bytes();
+    // Most names differ at one end already, and all names of a workspace are asked about.
+    let differs = |pattern: Option<&u8>, name: Option<&u8>| pattern != Some(&b'*') && pattern != name;
+    if differs(pattern.first(), name.first()) || differs(pattern.last(), name.last()) {
+        return false;
+    }
+    let mut pieces = pattern.split(|byte| *byte == b'*');
+    let (Some(head), last) = (pieces.next(), pieces.next_back()) else { return false };
+    let Some(last) = last else { return head == name };
     let Some(mut rest) = name.strip_prefix(head) else { return false };
     // Each middle piece at its first place leaves the most for what follows.
-    while let Some((piece, tail)) = pattern.split_once('*') {
-        let Some(at) = rest.find(piece) else { return false };
+    for piece in pieces.filter(|piece| !piece.is_empty()) {
+        let Some(at) = rest.windows(piece.len()).position(|window| window == piece) else { return false };
         rest = &rest[at + piece.len()..];
-        pattern = tail;
     }
-    rest.ends_with(pattern)
+    rest.ends_with(last)
 }
 
 #[cfg(test)]

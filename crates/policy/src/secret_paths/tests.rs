@@ -78,7 +78,7 @@ fn patterns_match_as_a_person_reads_them() {
         ("*ab*ab", "ab", false),
         ("*.pem", "pem", false),
     ] {
-        assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        assert_eq!(matches(pattern, &folded(OsStr::new(name))), expected, "{pattern} {name}");
     }
 }
 
@@ -102,8 +102,47 @@ fn patterns_match_what_their_definition_says() {
     for pattern in words("ab*", 4) {
         for name in &names {
             let expected = defined(pattern.as_bytes(), name.as_bytes());
-            assert_eq!(matches(&pattern, name), expected, "{pattern} {name}");
+            assert_eq!(matches(&pattern, name.as_bytes()), expected, "{pattern} {name}");
         }
+    }
+}
+
+#[test]
+fn a_place_is_found_at_its_own_name_and_not_below() {
+    for (directory, name, expected) in [
+        ("", ".ssh", true),
+        ("backup/ada", ".SSH", true),
+        (".ssh", "config", false),
+        (".docker", "config.json", true),
+        ("a/.docker", "daemon.json", false),
+        ("docker", "config.json", false),
+        ("", "config.json", false),
+        (".local/share", "keyrings", true),
+        ("share", "keyrings", false),
+    ] {
+        assert_eq!(is_home_place(Path::new(directory), OsStr::new(name)), expected, "{directory}/{name}");
+    }
+    // Going down a tree, the first place on the way is where the whole path is recognised.
+    for secret in HOME {
+        let (above, last) = secret.path.rsplit_once('/').unwrap_or(("", secret.path));
+        assert!(is_home_place(&Path::new("copy").join(above), OsStr::new(last)), "{}", secret.path);
+    }
+}
+
+#[test]
+fn a_name_is_enough_or_worth_a_look_or_nothing() {
+    for (name, evidence) in [
+        (".env", Some(Evidence::Name)),
+        (".Env.local", Some(Evidence::Name)),
+        (".env.example", None),
+        (".env.example.json", Some(Evidence::Content)),
+        ("id_rsa", Some(Evidence::Name)),
+        ("id_other", Some(Evidence::Content)),
+        ("credentials.json", Some(Evidence::Name)),
+        ("package.json", Some(Evidence::Content)),
+        ("main.rs", None),
+    ] {
+        assert_eq!(evidence_of_name(OsStr::new(name)), evidence, "{name}");
     }
 }
 
@@ -133,7 +172,7 @@ fn entries_are_relative_clean_and_there_once() {
         let pattern = secret.pattern;
         assert_eq!(pattern, pattern.to_ascii_lowercase(), "patterns are written in lower case");
         for except in secret.except {
-            assert!(matches(pattern, except), "{except} is no exception of {pattern}");
+            assert!(matches(pattern, except.as_bytes()), "{except} is no exception of {pattern}");
         }
     }
 }

@@ -106,8 +106,10 @@ impl Planner<'_> {
             self.protect(directory, Path::new(name));
         }
         for kind in ["modules", "worktrees"] {
-            for entry in self.survey.entries(&directory.join(kind)) {
-                let inner = directory.join(kind).join(&entry.name);
+            let mut names = Vec::new();
+            self.survey.entries(&directory.join(kind), &mut |entry| names.push(entry.name.to_owned()));
+            for name in names {
+                let inner = directory.join(kind).join(name);
                 if self.survey.find(&inner) == Some(Found::Directory) {
                     self.pin(&directory.join(kind));
                     self.bind(&inner, Access::Writable);

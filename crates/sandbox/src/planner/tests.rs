@@ -69,18 +69,17 @@ impl Survey for Host {
         self.things.get(path).cloned()
     }
 
-    fn entries(&self, directory: &Path) -> Vec<Entry> {
-        let below = self.things.iter().filter(|(path, _)| path.parent() == Some(directory));
-        let entries = below.filter_map(|(path, found)| {
+    fn entries(&self, directory: &Path, show: &mut dyn FnMut(Entry<'_>)) {
+        for (path, found) in self.things.iter().filter(|(path, _)| path.parent() == Some(directory)) {
             let kind = match found {
                 Found::Directory => Kind::Directory,
                 Found::File => Kind::File,
                 Found::Socket => Kind::Socket,
                 Found::Link(_) => Kind::Link,
             };
-            Some(Entry { name: path.file_name()?.to_owned(), kind, inode: self.inode(path) })
-        });
-        entries.collect()
+            let name = path.file_name().unwrap();
+            show(Entry { name, kind, inode: self.inode(path) });
+        }
     }
 
     fn resolve(&self, path: &Path) -> Option<PathBuf> {

@@ -11,10 +11,10 @@ impl Survey for Endless {
         Some(Found::Directory)
     }
 
-    fn entries(&self, _: &Path) -> Vec<Entry> {
+    fn entries(&self, _: &Path, show: &mut dyn FnMut(Entry<'_>)) {
         let directories = (0..10).map(|number| (OsString::from(number.to_string()), Kind::Directory));
         let all = directories.chain([(OsString::from(".env"), Kind::File)]);
-        all.map(|(name, kind)| Entry { name, kind, inode: 1 }).collect()
+        all.for_each(|(name, kind)| show(Entry { name: &name, kind, inode: 1 }));
     }
 
     fn resolve(&self, path: &Path) -> Option<PathBuf> {

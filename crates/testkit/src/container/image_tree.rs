@@ -7,6 +7,8 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
+use crate::program::copy_program;
+
 const DIRECTORIES: &[&str] = &[
     "bin",
     "dev",
@@ -67,7 +69,7 @@ impl ImageTree {
         let busybox =
             ["/bin/busybox", "/usr/bin/busybox"].into_iter().map(Path::new).find(|path| path.is_file());
         let busybox = busybox.expect("a busybox; apt-get install busybox-static");
-        fs::copy(busybox, self.path().join("bin/busybox")).expect("a copy of busybox");
+        copy_program(busybox, &self.path().join("bin/busybox"));
         let applets = Command::new(busybox).arg("--list").output().expect("busybox runs").stdout;
         for applet in String::from_utf8_lossy(&applets).lines().filter(|applet| *applet != "busybox") {
             symlink("busybox", self.path().join("bin").join(applet)).expect("a link");
@@ -90,7 +92,7 @@ impl ImageTree {
     pub fn copy(&self, from: &Path, relative: &str) {
         let path = self.path().join(relative);
         fs::create_dir_all(path.parent().expect("a file has a parent")).expect("directories of the image");
-        fs::copy(from, path).expect("a file of the machine");
+        copy_program(from, &path);
     }
 
     pub fn link(&self, relative: &str, to: &str) {

@@ -11,6 +11,7 @@ mod authority;
 mod record;
 mod reply;
 mod serve;
+mod socket;
 
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -22,7 +23,7 @@ use tokio::sync::oneshot;
 use authority::Authority;
 use record::Record;
 pub use record::{Connection, HttpVersion, Recorded};
-pub use reply::{Coding, EchoPlace, Reply, Stream};
+pub use reply::{Coding, EchoPlace, Made, Reply, Stream};
 
 /// How an upstream speaks.
 #[derive(Debug, Clone)]

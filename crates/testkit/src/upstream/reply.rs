@@ -32,6 +32,33 @@ pub enum Reply {
         content_type: String,
         frames: Option<Frames>,
     },
+    /// What a function makes of the request: a server behind the server.
+    Made(Maker),
+    /// A WebSocket: its first message is the `Authorization` that it was asked for with, then it repeats what it
+    /// is told.
+    Socket,
+    /// So many messages of gRPC, each the request's own, and the status that all went well.
+    Grpc {
+        messages: usize,
+    },
+}
+
+/// A status, headers and a body.
+pub type Made = (u16, Vec<(String, String)>, Vec<u8>);
+
+/// Makes an answer of a request.
+pub struct Maker(Box<dyn Fn(&Recorded) -> Made + Send>);
+
+impl std::fmt::Debug for Maker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Maker(…)")
+    }
+}
+
+impl Reply {
+    pub fn made(make: impl Fn(&Recorded) -> (u16, Vec<(String, String)>, Vec<u8>) + Send + 'static) -> Self {
+        Self::Made(Maker(Box::new(make)))
+    }
 }
 
 impl Default for Reply {
@@ -53,6 +80,7 @@ pub enum EchoPlace {
 pub enum Coding {
     Identity,
     Gzip,
+    Deflate,
     Brotli,
     Zstd,
 }
@@ -93,7 +121,11 @@ pub(super) fn stream(content_type: &str) -> (Stream, Reply) {
 pub struct Frames(UnboundedReceiver<Frame<Bytes>>);
 
 impl Frames {
-    fn of(frames: impl IntoIterator<Item = Frame<Bytes>>) -> Self {
+    pub(super) fn none() -> Self {
+        Self::of([])
+    }
+
+    pub(super) fn of(frames: impl IntoIterator<Item = Frame<Bytes>>) -> Self {
         let (sender, receiver) = unbounded_channel();
         for frame in frames {
             sender.send(frame).expect("the receiver is right here");
@@ -134,6 +166,12 @@ impl Reply {
                 }
                 None => fixed(409, &[], b"the stream was taken by an earlier request\n"),
             },
+            Self::Made(Maker(make)) => {
+                let (status, headers, body) = make(request);
+                fixed(status, &headers, &body)
+            }
+            Self::Socket => fixed(426, &[], b"this is a WebSocket\n"),
+            Self::Grpc { messages } => grpc(request, *messages),
         }
     }
 }
@@ -165,6 +203,15 @@ fn echo_in_trailer(request: &Recorded, name: &str) -> Response<Frames> {
     response
 }
 
+fn grpc(request: &Recorded, messages: usize) -> Response<Frames> {
+    let trailers = HeaderMap::from_iter([(header_name("grpc-status"), HeaderValue::from_static("0"))]);
+    let message = || Frame::data(Bytes::copy_from_slice(&request.body));
+    let frames = std::iter::repeat_with(message).take(messages).chain([Frame::trailers(trailers)]);
+    let mut response = Response::new(Frames::of(frames));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+    response
+}
+
 /// The request as lines of text: what a careless server shows on its error page.
 fn echo(request: &Recorded) -> Vec<u8> {
     let mut text = format!("{} {}\n", request.method, request.target).into_bytes();
@@ -188,6 +235,11 @@ fn encode(text: &[u8], coding: Coding) -> (Option<&'static str>, Vec<u8>) {
             let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
             encoder.write_all(text).expect("memory takes everything");
             (Some("gzip"), encoder.finish().expect("memory takes everything"))
+        }
+        Coding::Deflate => {
+            let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+            encoder.write_all(text).expect("memory takes everything");
+            (Some("deflate"), encoder.finish().expect("memory takes everything"))
         }
         Coding::Brotli => {
             let mut encoded = Vec::new();

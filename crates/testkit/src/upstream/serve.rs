@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
+use hyper::header::UPGRADE;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
@@ -20,6 +21,7 @@ use tokio_rustls::TlsAcceptor;
 use super::Routes;
 use super::record::{self, HttpVersion, Record, Recorded, Tap, Tapped};
 use super::reply::{Frames, Reply};
+use super::socket;
 
 pub(super) struct Server {
     pub listener: TcpListener,
@@ -68,12 +70,16 @@ impl Server {
         }
     }
 
-    async fn http1(self: Rc<Self>, stream: impl AsyncRead + AsyncWrite + Unpin, connection: usize) {
+    async fn http1(
+        self: Rc<Self>,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        connection: usize,
+    ) {
         let tapped = Tapped::default();
         let tap = TokioIo::new(Tap { stream, tapped: tapped.clone() });
         let service = service_fn(|request| self.clone().answer(request, connection, Some(tapped.clone())));
         // How a client ends its connection is its own business.
-        let _ = http1::Builder::new().serve_connection(tap, service).await;
+        let _ = http1::Builder::new().serve_connection(tap, service).with_upgrades().await;
     }
 
     async fn http2(self: Rc<Self>, stream: impl AsyncRead + AsyncWrite + Unpin, connection: usize) {
@@ -84,10 +90,11 @@ impl Server {
     /// Takes the request in whole, records it, and answers: what a client has an answer to is on record.
     async fn answer(
         self: Rc<Self>,
-        request: Request<Incoming>,
+        mut request: Request<Incoming>,
         connection: usize,
         tapped: Option<Tapped>,
     ) -> Result<Response<Frames>, hyper::Error> {
+        let client = hyper::upgrade::on(&mut request);
         let (head, body) = request.into_parts();
         let body = body.collect().await?;
         let recorded = Recorded {
@@ -103,7 +110,15 @@ impl Server {
         self.record.request(recorded.clone());
         let mut routes = self.routes.lock().expect("no panic in the test");
         let reply = routes.get_mut(head.uri.path());
-        Ok(reply.map_or_else(|| Reply::default().answer(&recorded), |reply| reply.answer(&recorded)))
+        if let Some(Reply::Socket) = reply
+            && head.headers.contains_key(UPGRADE)
+        {
+            return Ok(socket::open(&head.headers, client));
+        }
+        let answer =
+            reply.map_or_else(|| Reply::default().answer(&recorded), |reply| reply.answer(&recorded));
+        // Over HTTP/2 nobody else leaves out the body that was not asked for.
+        Ok(if recorded.method == "HEAD" { answer.map(|_| Frames::none()) } else { answer })
     }
 }
 

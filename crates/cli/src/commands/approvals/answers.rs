@@ -130,13 +130,17 @@ fn answer(id: &str, digest: Option<&str>, said: &Answer) -> Result<Exit, Failure
 }
 
 fn too_late(id: &str, fate: &Fate) -> Failure {
-    let what = match fate {
+    Failure::new(Exit::Found, format!("nothing was changed: {id} {}", fate_in_words(fate)))
+}
+
+/// What became of a question, after its name.
+pub fn fate_in_words(fate: &Fate) -> &'static str {
+    match fate {
         Fate::Answered { said: Answer::Allow { .. } } => "was already allowed",
         Fate::Answered { said: Answer::Deny { .. } } => "was already denied",
         Fate::Expired => "has expired, and counts as not approved",
         Fate::Abandoned => "is no longer waited for: whoever asked is gone",
-    };
-    Failure::new(Exit::Found, format!("nothing was changed: {id} {what}"))
+    }
 }
 
 pub fn revoke(id: &str) -> Result<Exit, Failure> {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::args::approvals::Ask;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::gatekeeper::{Gatekeeper, warn_if_nobody};
+use crate::gatekeeper::{self, Gatekeeper, warn_if_nobody};
 use crate::output;
 
 #[derive(Serialize)]
@@ -37,7 +37,10 @@ pub fn run(args: &Ask) -> Result<Exit, Failure> {
         keeper.context(args.session.session.clone(), args.session.session_kind, &directory, backend);
     let approver = keeper.at_terminal(&context);
     warn_if_nobody(&context, &approver);
-    match keeper.gate(None).decide(&args.command, &context, &approver) {
+    let shown = gatekeeper::waiting_for(&approver);
+    let decided = keeper.gate(None).decide(&args.command, &context, &approver);
+    drop(shown);
+    match decided {
         Ok(approved) => {
             if let Some(why) = approved.unkept() {
                 eprintln!("cofferdam: warning: this holds once only: {why}");

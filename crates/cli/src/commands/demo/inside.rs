@@ -97,7 +97,7 @@ impl Thief {
                     reached: false,
                 }
             }
-            Err(error) => closed(name, error.to_string()),
+            Err(error) => closed(name, plain(&error)),
         }
     }
 
@@ -130,7 +130,7 @@ fn judged(name: &str, answer: io::Result<String>) -> Try {
                 }
             }
         }
-        Err(error) => closed(name, error.to_string()),
+        Err(error) => closed(name, plain(&error)),
     }
 }
 
@@ -149,7 +149,7 @@ fn reached(name: &str, result: io::Result<()>) -> Try {
         Ok(()) => {
             Try { name: name.to_owned(), happened: "reached".to_owned(), got: String::new(), reached: true }
         }
-        Err(error) => closed(name, error.to_string()),
+        Err(error) => closed(name, plain(&error)),
     }
 }
 

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::args::demo::DemoArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::waiting;
 use host::Host;
 
 /// A name that leads nowhere but to the host of the demo.
@@ -89,7 +90,7 @@ pub fn run(args: &DemoArgs) -> Result<Exit, Failure> {
     let facts = Facts { port: host.port, state: home.0.join("cofferdam/state") };
     let facts = serde_json::to_string(&facts).map_err(|error| failed(error.into()))?;
     home.write("project/facts.json", &facts).map_err(failed)?;
-    let output = run_command(&home, &key).map_err(failed)?;
+    let output = waiting::during("trying to steal a key", || run_command(&home, &key)).map_err(failed)?;
     let outcome = judge(&output, &key, &host)?;
     shown::show(&outcome, args.json)?;
     Ok(if outcome.is_good() { Exit::Success } else { Exit::Found })
@@ -204,5 +205,30 @@ impl Home {
 impl Drop for Home {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(tries: &[Try]) -> Outcome {
+        let host = Host::start(NAME, "the-key").expect("a host");
+        let lines = tries.iter().map(|one| serde_json::to_string(one).expect("plain data"));
+        let output: Vec<String> = std::iter::once(host::ANSWER.to_owned()).chain(lines).collect();
+        judge(&output.join("\n"), "the-key", &host).expect("tries")
+    }
+
+    fn one(got: &str, reached: bool) -> Try {
+        Try { name: "a try".to_owned(), happened: "nothing".to_owned(), got: got.to_owned(), reached }
+    }
+
+    #[test]
+    fn a_key_that_comes_back_or_a_place_that_is_reached_counts_as_lost() {
+        let worked = |tries: &[Try]| judged(tries).tries.iter().filter(|one| one.worked).count();
+        assert_eq!(worked(&[one("", false), one("a token", false)]), 0);
+        assert_eq!(worked(&[one("", false), one("it is the-key", false), one("", true)]), 2);
+        // No try worked, and neither did the honest request: that is no success either.
+        assert!(!judged(&[one("", false)]).is_good());
     }
 }

@@ -23,14 +23,7 @@ struct Shown {
 
 pub fn run(args: &BridgeArgs) -> Result<Exit, Failure> {
     let name = output::inert(args.name.as_ref());
-    if !interface::is_bridge(&args.name) {
-        return Err(Failure::new(Exit::Unavailable, format!("{name} is no bridge of this machine"))
-            .hint("start the engine first, and name its bridge: docker0, podman0, br-…"));
-    }
-    let address = interface::ipv4_address(&args.name).map_err(|error| {
-        Failure::new(Exit::Unavailable, format!("{name} has no address of its own: {error}"))
-    })?;
-    refuse_unfit(address)?;
+    let address = address_of(&args.name)?;
     let settings = Settings::load()?;
     let now = settings.config.egress.listen;
     let shown = Shown {
@@ -53,6 +46,24 @@ pub fn run(args: &BridgeArgs) -> Result<Exit, Failure> {
         ))?;
     }
     Ok(Exit::Success)
+}
+
+/// The bridge's own address, as the kernel tells it.
+pub fn address_of(bridge: &str) -> Result<Ipv4Addr, Failure> {
+    let name = output::inert(bridge.as_ref());
+    if !interface::is_bridge(bridge) {
+        return Err(Failure::new(Exit::Unavailable, format!("{name} is no bridge of this machine"))
+            .hint("start the engine first, and name its bridge: docker0, podman0, br-…")
+            .hint(
+                "podman makes its bridge with the first container on it; a rootless engine has it in a network of its \
+                 own, and Docker Desktop in a virtual machine: a sealed container works there",
+            ));
+    }
+    let address = interface::ipv4_address(bridge).map_err(|error| {
+        Failure::new(Exit::Unavailable, format!("{name} has no address of its own: {error}"))
+    })?;
+    refuse_unfit(address)?;
+    Ok(address)
 }
 
 /// A bridge has a private address. One that others could reach, or that means something else, is not listened on.

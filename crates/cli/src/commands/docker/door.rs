@@ -6,6 +6,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use cofferdam_control::connection::Connection;
+use cofferdam_control::messages::egress::Socket;
+use cofferdam_docker::plan::Way;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt;
 use rustix::net::{
@@ -24,7 +26,8 @@ const AFTER_LAUNCHER: Duration = Duration::from_secs(20);
 const UNTIL_NEXT: Duration = Duration::from_secs(15);
 /// The door speaks at once.
 const UNTIL_WORD: Duration = Duration::from_secs(5);
-const HELLO: &[u8] = b"cofferdam-door 1";
+const SEALED_HELLO: &[u8] = b"cofferdam-door 2";
+const BRIDGE_HELLO: &[u8] = b"cofferdam-bridge 1";
 const SERVED: &[u8] = b"served";
 const REFUSED: &[u8] = b"refused";
 
@@ -33,7 +36,17 @@ pub struct Door {
     pub listener: OwnedFd,
     /// The process that becomes the engine's program; none where somebody else will call it.
     pub launcher: Option<OwnedFd>,
+    pub way: Way,
 }
+
+/// What the door of a sealed container hands out, in this order.
+const HANDED: [(Socket, SocketType); 5] = [
+    (Socket::Proxy, SocketType::STREAM),
+    (Socket::DnsPackets, SocketType::DGRAM),
+    (Socket::DnsConnections, SocketType::STREAM),
+    (Socket::Loopback { port: 80 }, SocketType::STREAM),
+    (Socket::Loopback { port: 443 }, SocketType::STREAM),
+];
 
 impl Door {
     /// Until the container is gone, or the daemon is: then its listeners are closed, and nothing is reached any more.
@@ -78,10 +91,12 @@ impl Door {
 
     /// Takes the listeners and says whether they are served; gives the container's first process.
     fn let_out(&self, knocking: &OwnedFd) -> io::Result<OwnedFd> {
-        let served = receive(knocking).and_then(|listeners| {
+        let served = receive(knocking, self.way).and_then(|listeners| {
             let process = sockopt::socket_peercred(knocking)?.pid;
             let process = pidfd_open(process, PidfdFlags::empty())?;
-            way_out::serve(&self.connection, &listeners)?;
+            if !listeners.is_empty() {
+                way_out::serve(&self.connection, &listeners)?;
+            }
             Ok(process)
         });
         let word = if served.is_ok() { SERVED } else { REFUSED };
@@ -90,8 +105,8 @@ impl Door {
     }
 }
 
-/// The three sockets, if they are what they should be. Whatever else a container sends is dropped.
-fn receive(knocking: &OwnedFd) -> io::Result<[OwnedFd; 3]> {
+/// The sockets, if they are what they should be; on a bridge there are none. Whatever else a container sends is dropped.
+fn receive(knocking: &OwnedFd, way: Way) -> io::Result<Vec<(Socket, OwnedFd)>> {
     sockopt::set_socket_timeout(knocking, sockopt::Timeout::Recv, Some(UNTIL_WORD))?;
     let mut word = [0; 64];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(8))];
@@ -108,17 +123,20 @@ fn receive(knocking: &OwnedFd) -> io::Result<[OwnedFd; 3]> {
             sockets.extend(received);
         }
     }
-    let wrong = || io::Error::other("not the sockets of a door");
-    let sockets: [OwnedFd; 3] = sockets.try_into().map_err(|_| wrong())?;
-    let [proxy, packets, connections] = &sockets;
-    let fine = &word[..received.bytes] == HELLO
-        && is_local(proxy, SocketType::STREAM)
-        && is_local(packets, SocketType::DGRAM)
-        && is_local(connections, SocketType::STREAM);
-    if fine { Ok(sockets) } else { Err(wrong()) }
+    let (hello, expected): (_, &[_]) = match way {
+        Way::Sealed => (SEALED_HELLO, &HANDED),
+        Way::Bridge { .. } => (BRIDGE_HELLO, &[]),
+    };
+    let fine = &word[..received.bytes] == hello
+        && sockets.len() == expected.len()
+        && expected.iter().zip(&sockets).all(|((_, kind), socket)| is_local(socket, *kind));
+    match fine {
+        true => Ok(expected.iter().map(|(kind, _)| *kind).zip(sockets).collect()),
+        false => Err(io::Error::other("not the sockets of a door")),
+    }
 }
 
-/// Whether a socket is of the kind, listens if that kind can, and is bound to a loopback.
+/// Whether a socket is of the kind, listens if that kind can, and is bound to a loopback: that network has nothing else.
 fn is_local(socket: &OwnedFd, kind: SocketType) -> bool {
     let listens = kind == SocketType::DGRAM || sockopt::socket_acceptconn(socket) == Ok(true);
     let bound =
@@ -126,5 +144,5 @@ fn is_local(socket: &OwnedFd, kind: SocketType) -> bool {
     listens
         && sockopt::socket_domain(socket) == Ok(AddressFamily::INET)
         && sockopt::socket_type(socket.as_fd()) == Ok(kind)
-        && bound.is_some_and(|address| address.ip().is_loopback())
+        && bound.is_some_and(|address| address.ip().is_loopback() || address.ip().is_unspecified())
 }

@@ -1,5 +1,6 @@
 //! The engine that is called: which one, with which environment, and what it says about an image.
 
+use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -87,6 +88,30 @@ impl Engine {
         })
     }
 
+    /// The bridge of one of the engine's networks, by the name of its interface.
+    pub fn bridge(&self, network: Option<&str>) -> Result<String, Failure> {
+        let usual = match self.kind {
+            EngineKind::Docker => "bridge",
+            EngineKind::Podman => "podman",
+        };
+        let name = match network {
+            None | Some("bridge" | "default") => usual,
+            Some(name) => name,
+        };
+        let networks: Vec<Network> = self.inspect(&["network", "inspect", name])?;
+        let network = networks.first().ok_or_else(|| failed(&format!("there is no network {name}")))?;
+        if network.driver != "bridge" {
+            return Err(failed(&format!("the network {name} is no bridge; its kind is {}", network.driver)));
+        }
+        let named =
+            network.options.as_ref().and_then(|options| options.get("com.docker.network.bridge.name"));
+        Ok(match (&network.interface, named) {
+            (Some(interface), _) => interface.clone(),
+            (None, Some(named)) => named.clone(),
+            (None, None) => format!("br-{}", network.id.get(..12).unwrap_or(&network.id)),
+        })
+    }
+
     /// What the engine says about something, as JSON.
     pub fn inspect<T: DeserializeOwned>(&self, words: &[&str]) -> Result<T, Failure> {
         let program = Program::new(&self.program).map_err(|error| failed(&error.to_string()))?;
@@ -128,6 +153,19 @@ struct ImageConfig {
     user: String,
     #[serde(default)]
     env: Option<Vec<String>>,
+}
+
+/// In the words of both engines.
+#[derive(Deserialize)]
+struct Network {
+    #[serde(alias = "Driver")]
+    driver: String,
+    #[serde(alias = "Id", default)]
+    id: String,
+    #[serde(rename = "Options", default)]
+    options: Option<BTreeMap<String, String>>,
+    #[serde(rename = "network_interface", default)]
+    interface: Option<String>,
 }
 
 fn environment() -> ChildEnvironment {

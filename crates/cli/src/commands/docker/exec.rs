@@ -11,7 +11,7 @@ use crate::args::approvals::KindArg;
 use crate::args::docker::ExecArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::gatekeeper::{Gatekeeper, warn_if_nobody};
+use crate::gatekeeper::{self, Gatekeeper, warn_if_nobody};
 use crate::settings::Settings;
 
 /// Refused by policy.
@@ -21,19 +21,25 @@ const REFUSED: Exit = Exit::Command(77);
 pub fn run(args: &ExecArgs) -> Result<Exit, Failure> {
     let settings = Settings::load()?;
     let engine = Engine::find(&args.engine)?;
-    let name = reusable(&settings, &engine, &args.container)?;
+    let (name, door) = reusable(&settings, &engine, &args.container)?;
     approved(args, &name)?;
     let mut words = vec!["exec".to_owned()];
     words.extend(args.interactive.then(|| "--interactive".to_owned()));
     words.extend(args.tty.then(|| "--tty".to_owned()));
     words.extend(args.workdir.iter().map(|directory| format!("--workdir={directory}")));
     words.push(args.container.clone());
+    // By the door, which gives it the limits of the first command.
+    words.extend([format!("{}/{door}", plan::INSIDE), "--beside".to_owned()]);
     words.extend(args.command.iter().cloned());
     Err(engine.replace_by(&words))
 }
 
-/// The name of a container of ours whose way out is open and whose settings are those of now.
-fn reusable(settings: &Settings, engine: &Engine, container: &str) -> Result<String, Failure> {
+/// The name of a container of ours whose way out is open and whose settings are those of now, and its door.
+fn reusable(
+    settings: &Settings,
+    engine: &Engine,
+    container: &str,
+) -> Result<(String, &'static str), Failure> {
     let words = ["container", "inspect", "--format", "{{json .Config.Labels}}", "--", container];
     let labels: Option<BTreeMap<String, String>> = engine.inspect(&words)?;
     let labels = labels.unwrap_or_default();
@@ -47,11 +53,13 @@ fn reusable(settings: &Settings, engine: &Engine, container: &str) -> Result<Str
     if !fine || !settings.places.runtime.join("containers").join(name).is_dir() {
         return Err(refused("has no way out any more"));
     }
-    let now = posture::of(&way_out::authorities(&settings.places)?);
-    if labels.get(&plan::posture_label()) != Some(&now) {
-        return Err(refused("was made with other settings, or before the authority was changed"));
-    }
-    Ok(name.clone())
+    let authorities = way_out::authorities(&settings.places)?;
+    let made = labels.get(&plan::posture_label());
+    let mut ways = [("sealed", plan::DOOR), ("bridge", plan::BRIDGE_DOOR)].into_iter();
+    let way = ways.find(|(way, _)| made == Some(&posture::of(&authorities, way)));
+    let (_, door) =
+        way.ok_or_else(|| refused("was made with other settings, or before the authority was changed"))?;
+    Ok((name.clone(), door))
 }
 
 fn approved(args: &ExecArgs, name: &str) -> Result<(), Failure> {
@@ -62,6 +70,7 @@ fn approved(args: &ExecArgs, name: &str) -> Result<(), Failure> {
     let approver = keeper.at_terminal(&context);
     warn_if_nobody(&context, &approver);
     let line: Vec<String> = args.command.iter().map(|word| plan::quoted(word)).collect();
+    let _shown = gatekeeper::waiting_for(&approver);
     match keeper.gate(None).decide(&line.join(" "), &context, &approver) {
         Ok(_) => Ok(()),
         Err(refusal) => Err(Failure::new(REFUSED, refusal.sentence())),

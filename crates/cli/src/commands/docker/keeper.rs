@@ -6,14 +6,17 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use cofferdam_control::connection::Connection;
+use cofferdam_control::messages::egress::Socket;
 use cofferdam_docker::options::Judged;
-use cofferdam_docker::plan::{self, Image};
+use cofferdam_docker::plan::{self, Behind, Image, Outside, Way};
 use cofferdam_docker::{posture, programs};
+use cofferdam_egress::upstream_ca;
 use cofferdam_linux_sys::{clone, descriptors};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use rustix::process::{PidfdFlags, getpid, pidfd_open};
@@ -21,7 +24,7 @@ use rustix::process::{PidfdFlags, getpid, pidfd_open};
 use super::door::Door;
 use super::variables;
 use super::way_out;
-use crate::args::docker::StartArgs;
+use crate::args::docker::ReachedArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::Settings;
@@ -35,14 +38,26 @@ pub enum Caller {
 
 /// What is there for one container before it is.
 pub struct Kept {
-    pub name: String,
+    name: String,
     /// Mounted in.
-    pub directory: PathBuf,
+    directory: PathBuf,
     /// Not mounted in: the engine reads it.
-    pub variables: PathBuf,
-    pub posture: String,
+    variables: PathBuf,
+    posture: String,
+    way: Way,
     connection: Connection,
     listener: OwnedFd,
+}
+
+/// Where a container is to find the proxy, before there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wished {
+    Sealed,
+    /// At the bridge's own address; 0: any port that is free.
+    Bridge {
+        address: Ipv4Addr,
+        port: u16,
+    },
 }
 
 impl Kept {
@@ -50,12 +65,15 @@ impl Kept {
     /// no container.
     pub fn open(
         settings: &Settings,
-        args: &StartArgs,
-        (judged, image): (&Judged, &Image),
+        reached: &ReachedArgs,
+        wished: Wished,
+        container: (&Judged, &Image),
     ) -> Result<Self, Failure> {
         let name = fresh_name()?;
-        let (connection, opened) = way_out::open(&settings.places, &name, args)?;
-        let all = variables::of_container(judged, image, &opened)?;
+        let (connection, opened) = way_out::open(&settings.places, &name, reached)?;
+        way_out::refuse_empty(&settings.config, reached, &opened)?;
+        let way = begin(&connection, wished)?;
+        let all = variables::of_container(container, &opened, way)?;
         let place = settings.places.runtime.join("containers").join(&name);
         let failed = |error: io::Error| {
             Failure::new(Exit::NotStarted, format!("{} cannot be made: {error}", place.display()))
@@ -68,10 +86,23 @@ impl Kept {
         make(&directory, 0o755).map_err(failed)?;
         write(&directory.join(plan::BUNDLE), opened.authorities.as_bytes(), 0o644).map_err(failed)?;
         write(&directory.join(plan::RESOLVER), plan::RESOLVER_TEXT.as_bytes(), 0o644).map_err(failed)?;
-        write(&directory.join(plan::DOOR), programs::DOOR, 0o755).map_err(failed)?;
+        write(&directory.join(plan::JAVA_STORE), &java_store(&opened.authorities), 0o644).map_err(failed)?;
+        write(&directory.join(way.door()), programs::DOOR, 0o755).map_err(failed)?;
         let listener = listen(&directory).map_err(failed)?;
-        let posture = posture::of(&opened.authorities);
-        Ok(Self { name, directory, variables, posture, connection, listener })
+        let posture = posture::of(&opened.authorities, way.name());
+        Ok(Self { name, directory, variables, posture, way, connection, listener })
+    }
+
+    /// Our side of the container, as its plan wants it.
+    pub fn outside(&self, behind: Behind) -> Outside<'_> {
+        Outside {
+            directory: &self.directory,
+            variables: &self.variables,
+            name: &self.name,
+            posture: &self.posture,
+            way: self.way,
+            behind,
+        }
     }
 
     /// Leaves a process behind that lets the container out, and goes on without it. `caller` says whether this process
@@ -87,12 +118,34 @@ impl Kept {
             if let Ok(null) = File::options().read(true).write(true).open("/dev/null") {
                 let _ = (0..3).try_for_each(|stream| descriptors::place(null.as_fd(), stream));
             }
-            Door { connection: self.connection, listener: self.listener, launcher }.keep();
+            Door { connection: self.connection, listener: self.listener, launcher, way: self.way }.keep();
             let _ = fs::remove_dir_all(&place);
         });
         started
             .map_err(|error| Failure::new(Exit::NotStarted, format!("no process for the way out: {error}")))
     }
+}
+
+/// On a bridge the container's own port is served from here on: nobody but the daemon has it, and the tokens of this
+/// container are good on it alone.
+fn begin(connection: &Connection, wished: Wished) -> Result<Way, Failure> {
+    let Wished::Bridge { address, port } = wished else { return Ok(Way::Sealed) };
+    let failed = |error: io::Error| {
+        Failure::new(Exit::NotStarted, format!("the proxy cannot listen at {address}, port {port}: {error}"))
+            .hint("the bridge must be up and the port free")
+    };
+    let listener = TcpListener::bind((address, port)).map_err(failed)?;
+    let SocketAddr::V4(proxy) = listener.local_addr().map_err(failed)? else {
+        return Err(failed(io::Error::other("it is at another kind of address")));
+    };
+    way_out::serve(connection, &[(Socket::Proxy, listener.into())]).map_err(failed)?;
+    Ok(Way::Bridge { proxy: SocketAddrV4::new(*proxy.ip(), proxy.port()) })
+}
+
+/// What Java trusts: the same, in its own form.
+fn java_store(authorities: &str) -> Vec<u8> {
+    let certificates = upstream_ca::certificates(authorities.as_bytes()).unwrap_or_default();
+    cofferdam_egress::java_store(&certificates)
 }
 
 fn fresh_name() -> Result<String, Failure> {

@@ -1,6 +1,7 @@
 //! `docker`.
 
 mod bridge;
+mod compose;
 mod door;
 mod engine;
 mod exec;
@@ -19,6 +20,8 @@ pub fn run(args: &DockerArgs) -> Result<Exit, Failure> {
     match &args.command {
         DockerCommand::Run(args) => start::run(args),
         DockerCommand::Args(args) => start::print(args),
+        DockerCommand::ComposeOverride(args) => compose::run(args),
+        DockerCommand::Doctor(args) => start::doctor(args),
         DockerCommand::Bridge(args) => bridge::run(args),
         DockerCommand::Exec(args) => exec::run(args),
         DockerCommand::Shim { command } => shim::run(command),

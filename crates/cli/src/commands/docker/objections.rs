@@ -11,11 +11,13 @@ use cofferdam_policy::environment::{
 };
 use cofferdam_policy::registry::Registry;
 use cofferdam_policy::secret_paths::{kind_of_name, kind_of_path};
+use cofferdam_sandbox::search::{self, Bounds};
+use cofferdam_sandbox::survey::Machine;
 
 use crate::places::Places;
 
-/// Names at the top of a mounted directory that are looked at; more than anybody has there.
-const LOOKED_AT: usize = 10_000;
+/// What packages put there is the same on every machine.
+const SOFTWARE: &[&str] = &["/usr", "/nix/store"];
 
 /// Why a mount would hand over more than files to work on.
 pub fn to_mount(mount: &Mount, places: &Places) -> Option<String> {
@@ -48,14 +50,20 @@ pub fn to_mount(mount: &Mount, places: &Places) -> Option<String> {
     inside(&real).and_then(|(name, what)| refused(&format!("{name} in it holds {what}")))
 }
 
-/// The first secret at the top of a directory. A container sees a directory whole: nothing in it can be hidden.
+/// The first secret in a directory, or the first socket. A container sees a directory whole: nothing in it can be hidden.
+/// Trees that belong to the machine's software hold none.
 fn inside(directory: &Path) -> Option<(String, &'static str)> {
-    let entries = fs::read_dir(directory).ok()?.flatten().take(LOOKED_AT);
-    entries.into_iter().find_map(|entry| {
-        let name = entry.file_name();
-        let kind = kind_of_name(&name).or_else(|| kind_of_path(&entry.path()))?;
-        Some((crate::output::inert(&name), kind.description()))
-    })
+    if SOFTWARE.iter().any(|software| directory.starts_with(software)) {
+        return None;
+    }
+    let found = search::search(&Machine::look(), directory, Bounds::WORKSPACE);
+    let shown = |path: &Path| crate::output::inert(path.strip_prefix(directory).unwrap_or(path).as_os_str());
+    let secret = found.secrets.first().map(|path| {
+        let name = path.file_name().unwrap_or_default();
+        let kind = kind_of_name(name).or_else(|| kind_of_path(path));
+        (shown(path), kind.map_or("what looks like a key", |kind| kind.description()))
+    });
+    secret.or_else(|| found.sockets.first().map(|path| (shown(path), "a way to a service of the machine")))
 }
 
 /// Why a variable would undo the wiring or carry a credential.

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 
 use cofferdam_control::messages::egress::Opened;
 use cofferdam_docker::options::{Judged, Variable};
-use cofferdam_docker::plan::{self, Image};
+use cofferdam_docker::plan::{self, Image, Way};
 use cofferdam_policy::environment::Wiring;
 
 use crate::exit::Exit;
@@ -13,7 +13,11 @@ use crate::failure::Failure;
 
 /// As the lines of an engine's file of variables: what was typed, then tokens, then the wiring, of which the later
 /// counts.
-pub fn of_container(judged: &Judged, image: &Image, opened: &Opened) -> Result<String, Failure> {
+pub fn of_container(
+    (judged, image): (&Judged, &Image),
+    opened: &Opened,
+    way: Way,
+) -> Result<String, Failure> {
     let mut lines = String::new();
     let mut add = |name: &str, value: &OsStr| {
         let value = value.to_str().filter(|value| !value.contains(['\n', '\0'])).ok_or_else(|| {
@@ -34,7 +38,8 @@ pub fn of_container(judged: &Judged, image: &Image, opened: &Opened) -> Result<S
     }
     let bundle = format!("{}/{}", plan::INSIDE, plan::BUNDLE);
     let store = format!("{}/{}", plan::INSIDE, plan::JAVA_STORE);
-    let wiring = Wiring { proxy: plan::PROXY, bundle: &bundle, java_store: &store };
+    let proxy = way.proxy();
+    let wiring = Wiring { proxy: &proxy, bundle: &bundle, java_store: &store };
     let wired = wiring.variables(|name| own(name, judged, image));
     for fixed in wired.map_err(|error| Failure::new(Exit::NotStarted, error.to_string()))? {
         add(&fixed.name().to_string_lossy(), fixed.value())?;

@@ -7,15 +7,43 @@ use cofferdam_control::connection::Connection;
 use cofferdam_control::messages::egress::{Opened, Opening, Reply as Egress, Request as Asked, Socket};
 use cofferdam_control::messages::{Refusal, Reply, Request};
 
-use crate::args::docker::StartArgs;
+use cofferdam_policy::document::Config;
+
+use crate::args::docker::ReachedArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::places::Places;
 
 /// A client of the daemon's for this container. Without a daemon there is none.
-pub fn open(places: &Places, name: &str, args: &StartArgs) -> Result<(Connection, Opened), Failure> {
+pub fn open(places: &Places, name: &str, args: &ReachedArgs) -> Result<(Connection, Opened), Failure> {
     let providers = (!args.provider.is_empty()).then(|| args.provider.clone());
-    ask(places, Opening { session: name.to_owned(), providers, project: None, allow: args.allow.clone() })
+    let opening = Opening {
+        session: name.to_owned(),
+        providers,
+        without: Vec::new(),
+        project: None,
+        allow: args.allow.clone(),
+        telling: false,
+    };
+    let (connection, opened) = ask(places, opening)?;
+    // A daemon goes on with what it has read. What is gone from the disk was taken away by somebody.
+    let authority = std::fs::read_to_string(places.authority().join("ca.crt")).unwrap_or_default();
+    if authority.is_empty() || !opened.authorities.contains(authority.trim()) {
+        return Err(Failure::new(Exit::NotStarted, "the proxy's authority is not there any more").hint(
+            "cofferdam egress rotate-ca makes a new one, cofferdam egress doctor says what is missing",
+        ));
+    }
+    Ok((connection, opened))
+}
+
+/// Whether a container would have anybody to talk to: without one token and without one rule it has not.
+pub fn refuse_empty(config: &Config, args: &ReachedArgs, opened: &Opened) -> Result<(), Failure> {
+    let nothing = opened.tokens.is_empty() && opened.files.is_empty();
+    if !nothing || !args.allow.is_empty() || !config.egress.allow.is_empty() || !config.egress.enforce {
+        return Ok(());
+    }
+    Err(Failure::new(Exit::NotStarted, "there is no token for the container, and no host that it may reach")
+        .hint("set a provider's credential where the daemon finds it (cofferdam secrets check), or use --allow HOST"))
 }
 
 /// What a client would have to trust now.
@@ -23,8 +51,10 @@ pub fn authorities(places: &Places) -> Result<String, Failure> {
     let nothing = Opening {
         session: "looking".to_owned(),
         providers: Some(Vec::new()),
+        without: Vec::new(),
         project: None,
         allow: Vec::new(),
+        telling: false,
     };
     ask(places, nothing).map(|(_, opened)| opened.authorities)
 }
@@ -52,10 +82,10 @@ fn ask(places: &Places, opening: Opening) -> Result<(Connection, Opened), Failur
     }
 }
 
-/// Has the sockets of a door served: the proxy's, and the two of the resolver.
-pub fn serve(connection: &Connection, sockets: &[OwnedFd; 3]) -> io::Result<()> {
-    let kinds = vec![Socket::Proxy, Socket::DnsPackets, Socket::DnsConnections];
-    let descriptors = sockets.each_ref().map(AsFd::as_fd);
+/// Has sockets served.
+pub fn serve(connection: &Connection, sockets: &[(Socket, OwnedFd)]) -> io::Result<()> {
+    let kinds = sockets.iter().map(|(kind, _)| *kind).collect();
+    let descriptors: Vec<_> = sockets.iter().map(|(_, socket)| socket.as_fd()).collect();
     match connection.ask(&Request::Egress(Asked::Serve(kinds)), &descriptors)?.0 {
         Reply::Egress(Egress::Served) => Ok(()),
         _ => Err(io::Error::other("the daemon does not serve it")),

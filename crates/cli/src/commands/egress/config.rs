@@ -53,6 +53,7 @@ fn rows(egress: &Egress) -> Vec<(&'static str, String)> {
         ("upstream_proxy", proxy.map_or_else(|| "none".to_owned(), |(host, port)| format!("{host}:{port}"))),
         ("limits.requests_per_minute", limit(egress.limits.requests_per_minute.map(u64::from))),
         ("limits.concurrent_requests", limit(egress.limits.concurrent_requests.map(u64::from))),
+        ("limits.connections", limit(egress.limits.connections.map(u64::from))),
         ("limits.request_body", limit(egress.limits.request_body)),
         ("allow", format!("{} rules", egress.allow.len())),
     ]

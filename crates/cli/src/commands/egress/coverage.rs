@@ -1,11 +1,14 @@
 //! Which credentials of the environment the proxy can stand in for, and which it cannot.
 
 use std::ffi::OsStr;
+use std::os::unix::ffi::OsStringExt;
 
 use cofferdam_policy::document::Config;
 use cofferdam_policy::environment::{self, HostEnvironment, ProviderVariables, Request, Rule, Trust};
 use cofferdam_policy::provider::{Kind, Provider};
+use cofferdam_policy::registry::Registry;
 use serde::Serialize;
+use zeroize::Zeroizing;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -48,12 +51,32 @@ pub fn uncovered(config: &Config) -> Vec<Uncovered> {
         if providers.is_empty() && !unknown {
             continue;
         }
-        let refuses = providers.iter().any(|provider| provider.kind == Kind::Model);
+        let by_value = providers.is_empty().then(|| model_of_value(&registry, &decision.name)).flatten();
+        let refuses = by_value.is_some() || providers.iter().any(|provider| provider.kind == Kind::Model);
         let weight = if refuses { Weight::Refuses } else { Weight::Warns };
-        let provider = providers.first().map(|provider| provider.name.to_string());
+        let provider = by_value.or(providers.first().copied()).map(|provider| provider.name.to_string());
         uncovered.push(Uncovered { variable, provider, weight });
     }
     uncovered
+}
+
+/// The model whose keys begin as this variable's value does, unless a variable that is covered holds the same one.
+fn model_of_value<'r>(registry: &'r Registry, name: &OsStr) -> Option<&'r Provider> {
+    let value = Zeroizing::new(std::env::var_os(name)?.into_vec());
+    let holds_it = |variable: &str| {
+        std::env::var_os(variable).is_some_and(|other| *Zeroizing::new(other.into_vec()) == *value)
+    };
+    let mut covered = registry.iter().filter(|provider| !provider.hosts.is_empty());
+    if covered.any(|provider| provider.variables.iter().any(|variable| holds_it(variable))) {
+        return None;
+    }
+    let begins = |provider: &&Provider| {
+        let prefix = &provider.token.prefix;
+        // What is shorter, or a word of its own, others begin with as well.
+        prefix.len() >= 4 && prefix.ends_with(['-', '_']) && value.starts_with(prefix.as_bytes())
+    };
+    let models = registry.iter().filter(|provider| provider.kind == Kind::Model);
+    models.filter(begins).max_by_key(|provider| provider.token.prefix.len())
 }
 
 /// Says what is not covered, and refuses to go on where that is for a language model.

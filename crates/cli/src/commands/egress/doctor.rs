@@ -1,7 +1,9 @@
 //! `egress doctor`: everything on the way of a request, looked at in the order in which it is needed.
 
+mod network;
+
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use cofferdam_control::messages::egress::{Reply, Request, Status};
@@ -18,6 +20,7 @@ use crate::output;
 use crate::proxy_parts;
 use crate::secret_sources::SecretSources;
 use crate::settings::Settings;
+use crate::waiting;
 
 const PATIENCE: Duration = Duration::from_secs(5);
 /// A name that no rule allows and no name server knows.
@@ -41,7 +44,8 @@ pub fn doctor(args: &EgressDoctor) -> Result<Exit, Failure> {
         chosen && !(args.no_network && *check == DoctorCheck::Network)
     };
     let checks = <DoctorCheck as clap::ValueEnum>::value_variants().iter().copied();
-    let findings: Vec<Finding> = checks.filter(wanted).map(finding).collect();
+    let findings: Vec<Finding> =
+        waiting::during("trying the way of a request", || checks.filter(wanted).map(finding).collect());
     if args.json {
         output::json(&findings)?;
     } else {
@@ -64,7 +68,24 @@ fn finding(check: DoctorCheck) -> Finding {
     };
     match found {
         Ok(detail) => Finding { check, ok: true, detail, hint: None },
-        Err((detail, hint)) => Finding { check, ok: false, detail, hint },
+        Err((detail, hint)) => {
+            Finding { check, ok: false, detail, hint: Some(hint.unwrap_or_else(|| remedy(check).to_owned())) }
+        }
+    }
+}
+
+/// Where to look when what failed does not say it itself.
+fn remedy(check: DoctorCheck) -> &'static str {
+    match check {
+        DoctorCheck::Config => "cofferdam config check shows every mistake with its line",
+        DoctorCheck::Files | DoctorCheck::Record => {
+            "cofferdam audit verify, and the permissions of the path above"
+        }
+        DoctorCheck::Authority => "cofferdam egress rotate-ca makes another authority",
+        DoctorCheck::Sources => "cofferdam secrets check",
+        DoctorCheck::Coverage => "add a [[provider]] for it",
+        DoctorCheck::Daemon | DoctorCheck::Port => "daemon.log in the state directory says more",
+        DoctorCheck::Network => "check the network, or set `upstream_proxy`",
     }
 }
 
@@ -200,25 +221,20 @@ fn refused_request(listen: SocketAddr) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
-/// Whether the hosts of the providers in use can be looked up and reached from here. Nothing is asked of them.
+/// Whether a host of each provider in use is reached from here, through the proxy. No credential is sent.
 fn network() -> Found {
+    let settings = Settings::load().map_err(|failure| because(&failure))?;
     let sources = SecretSources::find().map_err(|failure| because(&failure))?;
+    let listen = status()?.listen;
+    let authority = proxy_parts::authority(&settings.places).map_err(|failure| because(&failure))?;
     let mut reached = Vec::new();
-    for provider in sources.kept() {
-        let Some(host) = provider.hosts.iter().find(|host| !host.contains('*')) else { continue };
-        let unreachable = |error: std::io::Error| {
-            (
-                format!("{host} cannot be reached: {error}"),
-                Some("check the network, or set `upstream_proxy`".to_owned()),
-            )
-        };
-        let address = (&**host, 443).to_socket_addrs().map_err(unreachable)?.next();
-        let Some(address) = address else { continue };
-        TcpStream::connect_timeout(&address, PATIENCE).map_err(unreachable)?;
-        reached.push(host.to_string());
+    for (host, port) in sources.kept().filter_map(network::host_of) {
+        network::reach(listen, &authority, (host, port))
+            .map_err(|(why, hint)| (format!("{host} cannot be reached: {why}"), Some(hint)))?;
+        reached.push(host.to_owned());
     }
     Ok(match reached.is_empty() {
         true => "no host to try".to_owned(),
-        false => format!("reached: {}", reached.join(", ")),
+        false => format!("reached through the proxy: {}", reached.join(", ")),
     })
 }

@@ -13,6 +13,7 @@ mod setup;
 mod start;
 mod status;
 mod stop;
+mod tokens;
 
 use super::audit;
 use crate::args::egress::{EgressArgs, EgressCommand};

@@ -5,7 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use cofferdam_audit::event::TokenChange;
 use serde_json::json;
 
-use super::setup::{self, Shown};
+use super::setup;
+use super::tokens::{self, Maker, Shown};
 use crate::args::egress::EgressRotateTokens;
 use crate::daemon::named_tokens;
 use crate::exit::Exit;
@@ -32,22 +33,23 @@ pub fn rotate(yes: bool, json: bool) -> Result<Exit, Failure> {
     let sources = SecretSources::find()?;
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let backup = format!("tokens.json.{seconds}");
-    let made: Vec<Shown> = named_tokens::change(state, Some(&backup), |tokens| {
+    let maker = Maker::new(&settings, &sources)?;
+    let (count, made): (usize, Vec<Shown>) = named_tokens::change(state, Some(&backup), |tokens| {
         let mut made = Vec::new();
         for token in tokens.iter_mut() {
-            let (new, text) = setup::new(sources.named(&token.provider)?)?;
+            let (new, shown) = maker.make(sources.named(&token.provider)?)?;
             *token = new;
-            made.push(setup::shown(token, Some(text)));
+            made.extend(shown);
         }
-        Ok::<_, Failure>(made)
-    })??;
-    setup::record(&settings, TokenChange::Rotated, made.len())?;
+        Ok::<_, Failure>((tokens.len(), made))
+    })?;
+    setup::record(&settings, TokenChange::Rotated, count)?;
     setup::tell_daemon(&settings);
     let backup = state.join(backup).display().to_string();
     if json {
         output::json(&json!({ "tokens": made, "backup": backup }))?;
     } else {
-        setup::print_tokens(&made)?;
+        tokens::print(&made)?;
         output::text(&format!(
             "the list from before is in {backup}; its tokens are worth nothing any more\n"
         ))?;

@@ -4,15 +4,15 @@ use std::io::{self, BufRead, Write};
 
 use cofferdam_audit::event::{TokenChange, TokensChanged};
 use cofferdam_control::messages::egress::{Reply, Request};
-use cofferdam_egress::Token;
-use cofferdam_policy::provider::{Provider, Shape};
+use cofferdam_policy::provider::Provider;
 use serde::Serialize;
 
 use super::client::Client;
 use super::coverage::{self, Uncovered};
+use super::tokens::{self, Maker, Shown};
 use super::{disable, rotate_tokens};
 use crate::args::egress::EgressSetup;
-use crate::daemon::named_tokens::{self, NamedToken};
+use crate::daemon::named_tokens;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -29,18 +29,17 @@ struct Report {
     proxy: String,
     tokens: Vec<Shown>,
     uncovered: Vec<Uncovered>,
-    /// Providers whose credential is more than one text; they are for sandboxes alone.
+    /// Providers whose credential is a file or a key; they are for sandboxes alone.
     left_out: Vec<String>,
+    changed_sources: Vec<ChangedSource>,
 }
 
+/// A credential that comes from elsewhere than when its token was made.
 #[derive(Serialize)]
-pub struct Shown {
-    pub provider: String,
-    pub variable: String,
-    pub begins: String,
-    /// Only of one that was made just now.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub token: Option<String>,
+struct ChangedSource {
+    provider: String,
+    before: String,
+    now: String,
 }
 
 pub fn setup(args: &EgressSetup) -> Result<Exit, Failure> {
@@ -60,11 +59,16 @@ pub fn setup(args: &EgressSetup) -> Result<Exit, Failure> {
         wanted.retain(|provider| args.provider.iter().any(|name| *name == provider.name));
     }
     let (wanted, left_out): (Vec<&Provider>, Vec<&Provider>) =
-        wanted.into_iter().partition(|provider| provider.shape() == Shape::Value);
-    confirm(args, &wanted, &settings)?;
+        wanted.into_iter().partition(|provider| Maker::can_make(provider));
+    let maker = Maker::new(&settings, &sources)?;
+    let wanted = maker.leading(wanted);
+    let changed_sources = changed_sources(&settings, &maker, &wanted)?;
+    if !args.change_source {
+        require_same(&changed_sources)?;
+    }
+    confirm(args, (&wanted, &maker), &settings)?;
     let authority = proxy_parts::authority(&settings.places)?;
-    let made = make_missing(&settings, &wanted)?;
-    let count = made.iter().filter(|shown| shown.token.is_some()).count();
+    let (count, made) = make_missing(&settings, &maker, &wanted)?;
     if count > 0 {
         record(&settings, TokenChange::Minted, count)?;
     }
@@ -76,6 +80,7 @@ pub fn setup(args: &EgressSetup) -> Result<Exit, Failure> {
         tokens: made,
         uncovered: coverage::uncovered(&settings.config),
         left_out: left_out.iter().map(|provider| provider.name.to_string()).collect(),
+        changed_sources,
     };
     if args.json {
         output::json(&report)?;
@@ -85,17 +90,50 @@ pub fn setup(args: &EgressSetup) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn confirm(args: &EgressSetup, wanted: &[&Provider], settings: &Settings) -> Result<(), Failure> {
+fn changed_sources(
+    settings: &Settings,
+    maker: &Maker<'_>,
+    wanted: &[&Provider],
+) -> Result<Vec<ChangedSource>, Failure> {
+    let tokens = named_tokens::read(&settings.places.state)?;
+    let changed = wanted.iter().filter_map(|provider| {
+        let token = tokens.iter().find(|token| token.is_of(provider) && !token.source.is_empty())?;
+        let (before, now) = (token.source.clone(), maker.source(provider));
+        (before != now).then(|| ChangedSource { provider: provider.name.to_string(), before, now })
+    });
+    Ok(changed.collect())
+}
+
+/// A credential that suddenly comes from elsewhere may be somebody else's, so it is said first.
+fn require_same(changed: &[ChangedSource]) -> Result<(), Failure> {
+    let Some(first) = changed.first() else { return Ok(()) };
+    let ChangedSource { provider, before, now } = first;
+    Err(Failure::new(
+        Exit::Config,
+        format!("the credential of {provider} came from {before}, and would now come from {now}"),
+    )
+    .hint("if that is meant: cofferdam egress setup --change-source"))
+}
+
+fn confirm(
+    args: &EgressSetup,
+    (wanted, maker): (&[&Provider], &Maker<'_>),
+    settings: &Settings,
+) -> Result<(), Failure> {
     if args.yes || !terminal::is_interactive() {
         return Ok(());
     }
-    let names: Vec<&str> = wanted.iter().map(|provider| provider.name.as_ref()).collect();
-    let names =
-        if names.is_empty() { "no provider (none has a credential)".to_owned() } else { names.join(", ") };
-    output::text(&format!(
-        "The proxy listens on {}.\nTokens are made for: {names}.\n",
-        settings.config.egress.listen
-    ))?;
+    output::text(&format!("The proxy listens on {}.\n", settings.config.egress.listen))?;
+    match wanted {
+        [] => output::text("No provider has a credential, so no token is made.\n")?,
+        _ => output::text("Tokens are made for these, unless they have one:\n")?,
+    }
+    for provider in wanted {
+        output::text(&format!("  {}, with the credential from {}\n", provider.name, maker.source(provider)))?;
+    }
+    for uncovered in coverage::uncovered(&settings.config) {
+        output::text(&format!("  not covered: {}\n", uncovered.variable))?;
+    }
     match ask("Go on? [Y/n] ")?.trim().to_ascii_lowercase().as_str() {
         "" | "y" | "yes" => Ok(()),
         _ => Err(Failure::new(Exit::Denied, "nothing was changed")),
@@ -113,36 +151,30 @@ pub fn ask(question: &str) -> Result<String, Failure> {
     Ok(answer)
 }
 
-fn make_missing(settings: &Settings, wanted: &[&Provider]) -> Result<Vec<Shown>, Failure> {
+/// How many were made, and what is shown of all of them.
+fn make_missing(
+    settings: &Settings,
+    maker: &Maker<'_>,
+    wanted: &[&Provider],
+) -> Result<(usize, Vec<Shown>), Failure> {
     named_tokens::change(&settings.places.state, None, |tokens| {
-        wanted
-            .iter()
-            .map(|provider| match tokens.iter().find(|token| token.provider == provider.name) {
-                Some(token) => Ok(shown(token, None)),
-                None => {
-                    let (token, text) = new(provider)?;
-                    let shown = shown(&token, Some(text));
-                    tokens.push(token);
-                    Ok(shown)
+        let (mut count, mut all) = (0, Vec::new());
+        for provider in wanted {
+            match tokens.iter_mut().find(|token| token.is_of(provider)) {
+                Some(token) => {
+                    token.source = maker.source(provider);
+                    all.push(Shown::known(token));
                 }
-            })
-            .collect()
-    })?
-}
-
-pub fn new(provider: &Provider) -> Result<(NamedToken, Token), Failure> {
-    let token = Token::random(provider)
-        .map_err(|_| Failure::new(Exit::Unavailable, "the kernel gave no randomness for a token"))?;
-    Ok((NamedToken::of(provider, &token), token))
-}
-
-pub fn shown(token: &NamedToken, whole: Option<Token>) -> Shown {
-    Shown {
-        provider: token.provider.clone(),
-        variable: token.variable.clone(),
-        begins: token.begins.clone(),
-        token: whole.map(|whole| whole.expose().to_owned()),
-    }
+                None => {
+                    let (token, shown) = maker.make(provider)?;
+                    tokens.push(token);
+                    all.extend(shown);
+                    count += 1;
+                }
+            }
+        }
+        Ok::<_, Failure>((count, all))
+    })
 }
 
 pub fn record(settings: &Settings, change: TokenChange, count: usize) -> Result<(), Failure> {
@@ -164,32 +196,13 @@ pub fn tell_daemon(settings: &Settings) {
     }
 }
 
-pub fn print_tokens(tokens: &[Shown]) -> Result<(), Failure> {
-    let rows: Vec<Vec<String>> = tokens
-        .iter()
-        .map(|shown| {
-            let text = shown.token.clone().unwrap_or_else(|| format!("{}\u{2026}", shown.begins));
-            vec![shown.provider.clone(), shown.variable.clone(), text]
-        })
-        .collect();
-    if rows.is_empty() {
-        return output::text("no provider has a credential, so no token was made\n");
-    }
-    output::table(&["PROVIDER", "VARIABLE", "TOKEN"], &rows)?;
-    if tokens.iter().any(|shown| shown.token.is_some()) {
-        eprintln!(
-            "cofferdam: warning: new tokens are shown whole, once; whoever has one can use the proxy with it"
-        );
-    }
-    Ok(())
-}
-
 fn print(report: &Report) -> Result<(), Failure> {
-    print_tokens(&report.tokens)?;
+    tokens::print(&report.tokens)?;
     for name in &report.left_out {
-        output::text(&format!(
-            "{name}: its credential has more than one part; it can be used by sandboxes\n"
-        ))?;
+        output::text(&format!("{name}: its credential is a file or a key, and is for sandboxes alone\n"))?;
+    }
+    for ChangedSource { provider, before, now } in &report.changed_sources {
+        output::text(&format!("{provider}: its credential came from {before}, and comes from {now} now\n"))?;
     }
     for uncovered in &report.uncovered {
         output::text(&format!(

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use cofferdam_control::channel::Channel;
 use cofferdam_linux_sys::descriptors;
+use cofferdam_policy::document::OnWriteFailure;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{coverage, stop};
@@ -20,6 +21,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::proxy_parts;
 use crate::settings::Settings;
+use crate::waiting;
 
 /// A start that has not come to an end by then has failed.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -66,6 +68,7 @@ fn setup(settings: &Settings, mode: Mode) -> Setup {
         listen: settings.config.egress.listen,
         metrics_listen: settings.config.egress.metrics,
         mode,
+        record_required: settings.config.audit.on_write_failure == OnWriteFailure::Refuse,
         notify: variable("NOTIFY_SOCKET").map(OsString::into),
         watchdog_microseconds: microseconds,
     }
@@ -83,7 +86,8 @@ fn background(settings: &Settings) -> Result<Exit, Failure> {
     let variables = Variables::needed_by(&settings.config, &registry).to_file().map_err(not_started)?;
     supervisor.send(&setup(settings, Mode::Background), &[variables.as_fd()]).map_err(not_started)?;
     let listen = settings.config.egress.listen;
-    match born(&supervisor).map_err(not_started)? {
+    let became = waiting::during("starting the proxy", || born(&supervisor)).map_err(not_started)?;
+    match became {
         Some(Born::Ready { pid }) => {
             answers(listen).map_err(|error| {
                 not_started(io::Error::other(format!("it does not answer on {listen}: {error}")))

@@ -10,6 +10,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 use crate::places::Places;
+use crate::waiting;
 
 pub const GRACE: Duration = Duration::from_secs(10);
 /// After a signal that no process can ignore.
@@ -43,7 +44,7 @@ pub fn stop_if_running(places: &Places, grace: Duration) -> Result<Option<How>, 
     };
     for (signal, longest, how) in [(Signal::TERM, grace, How::Asked), (Signal::KILL, CERTAIN, How::Killed)] {
         found.signal(signal).or_else(gone).map_err(failed)?;
-        if found.ended_within(longest).map_err(failed)? {
+        if waiting::during("stopping the proxy", || found.ended_within(longest)).map_err(failed)? {
             return Ok(Some(how));
         }
     }

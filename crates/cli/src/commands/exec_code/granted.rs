@@ -26,8 +26,36 @@ pub struct Wanted {
     commands: Vec<document::Tool>,
     /// A server, and which of its tools; none: all.
     servers: Vec<(document::Tool, Option<Vec<String>>)>,
-    host: Vec<Tool>,
-    host_connection: Option<Unstarted>,
+    host: Option<Host>,
+}
+
+/// A program that this one works for, and what it offers.
+pub struct Host {
+    pub tools: Vec<Tool>,
+    pub connection: Unstarted,
+    /// What is done when it hangs up.
+    pub gone: fn(),
+}
+
+impl Host {
+    /// Whoever has started this program and let it inherit a descriptor.
+    pub fn inherited(number: i32) -> Result<Self, Failure> {
+        let (tools, connection) = descriptors::inherited(number)
+            .map_err(|error| error.to_string())
+            .and_then(HostTools::offered)
+            .map_err(|why| {
+                Failure::new(
+                    Exit::Usage,
+                    format!("the host's tools cannot be read from descriptor {number}: {why}"),
+                )
+                .hint("docs/embedding.md says what is expected there")
+            })?;
+        Ok(Self { tools, connection, gone: || {} })
+    }
+
+    pub fn is_gone(&self) -> bool {
+        self.connection.wire().is_gone()
+    }
 }
 
 /// Everything that a script can call.
@@ -41,7 +69,7 @@ pub struct Granted {
 pub enum Doer {
     BuiltIn(BuiltIn),
     Command(Box<document::Tool>),
-    Server { server: std::sync::Arc<Server>, tool: String },
+    Server { server: std::sync::Arc<Server>, tool: String, asks: bool },
     Host,
 }
 
@@ -54,33 +82,18 @@ pub struct Server {
 
 impl Wanted {
     /// Finds the tools by their names. No tools granted means none; what the host offers it has granted.
-    pub fn read(names: &[String], host: Option<i32>) -> Result<Self, Failure> {
+    pub fn read(names: &[String], host: Option<Host>) -> Result<Self, Failure> {
         let configured = Settings::load()?.config.tools;
-        let mut wanted = Self {
-            built_in: Vec::new(),
-            commands: Vec::new(),
-            servers: Vec::new(),
-            host: Vec::new(),
-            host_connection: None,
-        };
-        if let Some(number) = host {
-            let (tools, connection) = descriptors::inherited(number)
-                .map_err(|error| error.to_string())
-                .and_then(HostTools::offered)
-                .map_err(|why| {
-                    Failure::new(
-                        Exit::Usage,
-                        format!("the host's tools cannot be read from descriptor {number}: {why}"),
-                    )
-                    .hint("docs/embedding.md says what is expected there")
-                })?;
-            wanted.host = tools;
-            wanted.host_connection = Some(connection);
-        }
+        let mut wanted = Self { built_in: Vec::new(), commands: Vec::new(), servers: Vec::new(), host };
         for name in names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
             wanted.add(name, &configured)?;
         }
         Ok(wanted)
+    }
+
+    /// Whether the program that this one works for has hung up.
+    pub fn host_is_gone(&self) -> bool {
+        self.host.as_ref().is_some_and(Host::is_gone)
     }
 
     fn add(&mut self, name: &str, configured: &[document::Tool]) -> Result<(), Failure> {
@@ -110,14 +123,18 @@ impl Wanted {
         Ok(())
     }
 
-    /// Starts the servers and asks what they have.
-    pub fn start(self, configured: Configured) -> Result<Granted, Failure> {
-        let mut granted = Granted {
-            tools: Vec::new(),
-            doers: BTreeMap::new(),
-            configured,
-            host: self.host_connection.map(Unstarted::start),
+    /// Starts the servers, each by leave of the gate, and asks what they have.
+    pub fn start(
+        self,
+        configured: Configured,
+        admit: impl Fn(&document::Tool) -> Result<(), Failure>,
+    ) -> Result<Granted, Failure> {
+        let mut granted = Granted { tools: Vec::new(), doers: BTreeMap::new(), configured, host: None };
+        let (offered, connection) = match self.host {
+            Some(host) => (host.tools, Some(host.connection.start(host.gone))),
+            None => (Vec::new(), None),
         };
+        granted.host = connection;
         for tool in self.built_in {
             granted.add(tool.tool(), Doer::BuiltIn(tool));
         }
@@ -129,9 +146,10 @@ impl Wanted {
         }
         for (tool, parts) in self.servers {
             granted.configured.check(&tool)?;
+            admit(&tool)?;
             granted.add_server(&tool, parts.as_deref())?;
         }
-        for tool in self.host {
+        for tool in offered {
             granted.add(tool, Doer::Host);
         }
         Ok(granted)
@@ -169,10 +187,15 @@ impl Granted {
             if parts.is_some_and(|parts| !parts.contains(&offered.name)) {
                 continue;
             }
-            let doer = Doer::Server { server: std::sync::Arc::clone(&server), tool: offered.name.clone() };
+            let (server, name) = (std::sync::Arc::clone(&server), offered.name.clone());
+            let doer = Doer::Server { server, tool: name, asks: tool.ask };
             self.add(Tool { name: format!("{}.{}", tool.name, offered.name), ..offered }, doer);
         }
         Ok(())
+    }
+
+    pub fn doer(&self, name: &str) -> Option<&Doer> {
+        self.doers.get(name)
     }
 
     pub fn built_in(&self, name: &str) -> Option<BuiltIn> {
@@ -190,7 +213,7 @@ impl Granted {
     pub fn call(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, ToolError> {
         match self.doers.get(name) {
             Some(Doer::Command(tool)) => self.configured.run(tool, arguments),
-            Some(Doer::Server { server, tool }) => server.client.call(tool, &arguments, server.timeout),
+            Some(Doer::Server { server, tool, .. }) => server.client.call(tool, &arguments, server.timeout),
             Some(Doer::Host) => match &self.host {
                 Some(host) => host.call(name, arguments, HOST_TIMEOUT),
                 None => Err(ErrorKind::Failed.with("there is no host")),

@@ -1,12 +1,14 @@
 //! `cofferdam exec-code`: a script in a sandbox, from its bytes to one JSON object.
 
+mod commands;
 mod configured;
 mod file_tools;
 mod granted;
-mod known_secrets;
 mod outcome;
+mod passing;
 mod running;
 mod script;
+mod serve;
 mod streams;
 mod toolbox;
 
@@ -21,8 +23,8 @@ use super::run::wish::Wished;
 use crate::args::exec_code::ExecCode;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::gatekeeper::{Gatekeeper, grants_failure, warn_if_nobody};
-use granted::Wanted;
+use crate::gatekeeper::{self, Gatekeeper, grants_failure, warn_if_nobody};
+use granted::{Host, Wanted};
 use outcome::{Outcome, Status, Teller};
 use running::Job;
 use script::Script;
@@ -30,10 +32,23 @@ use script::Script;
 const USUAL_TIME: Duration = Duration::from_secs(300);
 
 pub fn run(args: &ExecCode) -> Result<Exit, Failure> {
+    let Some(file) = &args.file else { return serve::run() };
     let began = Instant::now();
     // The bytes are read here, once: these are shown, approved and run, whatever becomes of the file.
-    let script = Script::read(&args.file, args.language)?;
-    let wanted = Wanted::read(&args.tools, args.host_tools)?;
+    let script = Script::read(file, args.language)?;
+    let host = args.host_tools.map(Host::inherited).transpose()?;
+    execute(args, script, host, Teller::new(args.json), began)
+}
+
+/// From a script in hand to its result.
+fn execute(
+    args: &ExecCode,
+    script: Script,
+    host: Option<Host>,
+    teller: Teller,
+    began: Instant,
+) -> Result<Exit, Failure> {
+    let wanted = Wanted::read(&args.tools, host)?;
     let wished = Wished::read(&args.sandbox)?;
     let keeper = Arc::new(Gatekeeper::open()?);
     let directory = wished.request.workspace.clone();
@@ -41,12 +56,16 @@ pub fn run(args: &ExecCode) -> Result<Exit, Failure> {
     let approver = keeper.at_terminal(&context);
     warn_if_nobody(&context, &approver);
     let session = keeper.broker.revocation(&context.session).map_err(|error| grants_failure(&error))?;
-    let teller = Teller::new(args.json);
     teller.asking(&script);
+    let shown = gatekeeper::waiting_for(&approver);
     let decided =
         keeper.gate(None).decide_script(script.approval_language(), &script.text, &context, &approver);
+    drop(shown);
     if let Err(refused) = decided {
         return denied(&teller, &script, &refused, began);
+    }
+    if wanted.host_is_gone() {
+        return Err(Failure::new(Exit::Unavailable, "whoever wanted this script is gone"));
     }
     // Nothing has been started before this line, and nothing secret read.
     let prepared = cofferdam_sandbox::launch::prepare().map_err(|error| run_outcome::not_begun(&error))?;

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use cofferdam_exec_broker::Called;
+use cofferdam_exec_broker::{Called, Wire};
 use serde::Serialize;
 
 use super::script::Script;
@@ -95,6 +95,8 @@ impl Outcome {
 #[derive(Debug, Clone)]
 pub struct Teller {
     pub json: bool,
+    /// A host that is connected gets its events there, as frames.
+    wire: Option<Wire>,
 }
 
 #[derive(Serialize)]
@@ -106,7 +108,23 @@ struct Event<'a, T: Serialize> {
 
 impl Teller {
     pub fn new(json: bool) -> Self {
-        Self { json }
+        Self { json, wire: None }
+    }
+
+    pub fn over(wire: Wire) -> Self {
+        Self { json: true, wire: Some(wire) }
+    }
+
+    /// Nothing is started, and this is why.
+    pub fn failed(&self, failure: &Failure) {
+        #[derive(Serialize)]
+        struct Failed<'a> {
+            message: &'a str,
+            hint: Option<String>,
+            status: u8,
+        }
+        let what = Failed { message: failure.sentence(), hint: failure.hints(), status: failure.status() };
+        self.event("error", &what);
     }
 
     pub fn asking(&self, script: &Script) {
@@ -164,6 +182,10 @@ impl Teller {
 
     fn event(&self, event: &str, what: &impl Serialize) {
         let Ok(mut line) = serde_json::to_vec(&Event { event, what }) else { return };
+        if let Some(wire) = &self.wire {
+            let _ = wire.send(&line);
+            return;
+        }
         line.push(b'\n');
         let mut out = io::stdout().lock();
         // A reader that is gone is told nothing more.

@@ -9,34 +9,38 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cofferdam_approvals::{Revocation, SessionContext};
-use cofferdam_audit::Label;
+use cofferdam_audit::event::RunWay;
+use cofferdam_audit::{CommandText, Label};
 use cofferdam_exec_broker::limits::{Clock, Limits};
 use cofferdam_exec_broker::{Broker, Door, Language, Peers, module};
 use cofferdam_linux_sys::signals::Signals;
 use cofferdam_sandbox::launch::{News, Prepared, Sandbox, Start};
+use cofferdam_sandbox::layout;
 use cofferdam_sandbox::messages::{Ended, Last};
 use cofferdam_sandbox::plan::{Access, Operation, Plan};
+use cofferdam_sandbox::report::LayerName;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 
+use super::commands::Commands;
 use super::configured::Configured;
 use super::file_tools::PROGRAM;
 use super::granted::{Granted, Wanted};
-use super::known_secrets::KnownSecrets;
 use super::outcome::{Cut, Outcome, Status, Teller};
+use super::passing::admit_server;
 use super::script::Script;
 use super::streams::Capture;
-use super::toolbox::{Commands, SCRIPT, Shared, Toolbox};
-use crate::commands::run::outcome as run_outcome;
+use super::toolbox::{SCRIPT, Shared, Toolbox};
 use crate::commands::run::supervise::{GRACE, PASSED_ON, TERM};
 use crate::commands::run::wish::Wished;
+use crate::commands::run::{outcome as run_outcome, record};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::gatekeeper::Gatekeeper;
-use crate::outlet::Telling;
+use crate::known_secrets::KnownSecrets;
+use crate::outlet::{Outlet, Server, Telling};
 
-/// Where the script and its modules stand in the sandbox: in a tree that nobody in it can write to.
-const PLACE: &str = "/cofferdam";
+const PLACE: &str = layout::OWN;
 /// How often the watch looks up when nothing happens.
 const LOOK: Duration = Duration::from_millis(250);
 
@@ -56,16 +60,21 @@ pub struct Job {
 
 pub fn run(job: Job, prepared: Prepared, began: Instant) -> Result<Outcome, Failure> {
     let failed = |error: io::Error| Failure::new(Exit::NotStarted, format!("the sandbox was lost: {error}"));
+    if let Some(problem) = prepared.refused() {
+        return Err(needs_namespaces(&problem.error));
+    }
     let signals = Signals::take_over(&PASSED_ON).map_err(failed)?;
-    let secrets = KnownSecrets::load()?;
+    let mut secrets = KnownSecrets::load()?;
     let Job { script, wanted, limits, mut wished, mut variables, keeper, context, session, teller } = job;
-    let granted = wanted.start(Configured {
+    let configured = Configured {
         providers: wished.providers(),
         workspace: wished.request.workspace.clone(),
         beside: wished.beside().to_owned(),
         home: Some(wished.request.home.clone()),
-    })?;
-    let outlet = wished.open_outlet(Label::new(&context.session), Telling::AsTheyHappen)?;
+    };
+    let granted = wanted.start(configured, |server| admit_server(&keeper, &context, server))?;
+    let mut outlet = wished.open_outlet(&context.session, Telling::AsTheyHappen, Server::DaemonOrThis)?;
+    secrets.leave(outlet.iter().flat_map(Outlet::tokens));
     let mut plan = wished.plan()?;
     place(&mut plan, &script, &granted).map_err(failed)?;
     variables.push(python_path(&script, &wished));
@@ -91,10 +100,20 @@ pub fn run(job: Job, prepared: Prepared, began: Instant) -> Result<Outcome, Fail
     };
     let built = prepared.build_for(&plan, SCRIPT, &start);
     let (mut sandbox, report) = built.map_err(|problem| run_outcome::not_built(&problem))?;
-    if let Some(outlet) = &outlet {
+    if let Some(outlet) = &mut outlet {
         outlet.serve(sandbox.take_doors()).map_err(failed)?;
     }
+    // A security module may take the rights in namespaces away that it let be made.
+    if let Some(layer) =
+        report.layers.iter().find(|layer| layer.name == LayerName::Namespaces && !layer.enforced)
+    {
+        return Err(needs_namespaces(&layer.detail));
+    }
     run_outcome::tell_missing(&report);
+    let text = CommandText::already_redacted(format!("{} script {}", script.language.name(), script.sha256));
+    let walls = (wished.request.profile, wished.request.network);
+    let started = record::started(&report, walls, (RunWay::Script, text));
+    record::write(&keeper.recorder, &Label::new(&context.session), &started)?;
     drop((stdout_end, stderr_end, inherited_stream));
     let tools = granted.tools.clone();
     let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
@@ -114,6 +133,7 @@ pub fn run(job: Job, prepared: Prepared, began: Instant) -> Result<Outcome, Fail
         granted,
         files: Default::default(),
         made: Default::default(),
+        refusals: Default::default(),
     });
     let peers = Peers::one_sandbox().map_err(failed)?;
     let broker = Broker::new(tools, limits.calls, peers, Box::new(Shared(Arc::clone(&toolbox))));
@@ -139,6 +159,14 @@ pub fn run(job: Job, prepared: Prepared, began: Instant) -> Result<Outcome, Fail
     };
     end.describe(&mut outcome, limits.time);
     Ok(outcome)
+}
+
+/// The best effort is not enough here: what was approved, and the tools, are put into a tree that nobody inside can write
+/// to, and who calls is known by the namespace of its process.
+fn needs_namespaces(why: &str) -> Failure {
+    Failure::new(Exit::NotStarted, format!("a script with tools needs namespaces, and there are none: {why}"))
+        .hint("`cofferdam doctor` says what this machine needs")
+        .hint("cofferdam run --isolation best-effort runs a file without tools")
 }
 
 /// The connection that is there from the beginning. The kernel says who speaks on it.
@@ -247,7 +275,10 @@ impl Watch<'_> {
     /// `true` when the sandbox is gone.
     fn hear(&mut self) -> io::Result<bool> {
         match self.sandbox.news()? {
-            (_, News::Gone { held }) => {
+            (_, News::Gone { ended, held }) => {
+                if let Some(how) = ended {
+                    self.over(How::Ended(how));
+                }
                 for held in held {
                     eprintln!(
                         "cofferdam: the script made a file that your own tools would run; it is now {held}"

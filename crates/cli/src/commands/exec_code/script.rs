@@ -45,22 +45,32 @@ impl Script {
         let text = String::from_utf8(bytes).map_err(|_| {
             Failure::new(Exit::NotStarted, format!("{shown} is not UTF-8 text, so it cannot be shown"))
         })?;
+        let beside = if from_input {
+            None
+        } else {
+            file.canonicalize().ok().and_then(|file| Some(file.parent()?.to_owned()))
+        };
+        Self::given(&shown, text, language, beside)
+    }
+
+    /// A script whose text is here already, under the name that it is shown by.
+    pub fn given(
+        shown: &str,
+        text: String,
+        language: Option<LanguageArg>,
+        beside: Option<PathBuf>,
+    ) -> Result<Self, Failure> {
         let language = language
             .map(|language| match language {
                 LanguageArg::Python => Language::Python,
                 LanguageArg::Bash => Language::Bash,
                 LanguageArg::Node => Language::Node,
             })
-            .or_else(|| Language::of(&shown, &text))
+            .or_else(|| Language::of(shown, &text))
             .ok_or_else(|| {
                 Failure::new(Exit::Usage, format!("the language of {shown} is not known"))
                     .hint("say it with --language python, bash or node")
             })?;
-        let beside = if from_input {
-            None
-        } else {
-            file.canonicalize().ok().and_then(|file| Some(file.parent()?.to_owned()))
-        };
         Ok(Self { sha256: sha256(&text), text, language, beside })
     }
 

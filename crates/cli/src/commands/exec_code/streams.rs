@@ -11,7 +11,7 @@ use cofferdam_exec_broker::plain::Plain;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::pipe::PipeFlags;
 
-use super::known_secrets::KnownSecrets;
+use crate::known_secrets::KnownSecrets;
 
 /// How long a command that has ended may leave a pipe open without saying anything more.
 const SILENCE: Duration = Duration::from_millis(100);

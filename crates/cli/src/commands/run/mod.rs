@@ -2,7 +2,7 @@
 
 pub mod outcome;
 pub mod publish;
-mod record;
+pub mod record;
 pub mod supervise;
 mod told;
 pub mod wish;
@@ -11,7 +11,6 @@ use std::io;
 use std::os::fd::AsFd;
 
 use cofferdam_approvals::Backend;
-use cofferdam_audit::Label;
 use cofferdam_sandbox::launch::{self, Prepared, Start};
 use cofferdam_sandbox::messages::Last;
 use cofferdam_sandbox::plan::Network;
@@ -20,7 +19,7 @@ use crate::admission::{self, Line, Where};
 use crate::args::run::Run;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::outlet::Telling;
+use crate::outlet::{Server, Telling};
 use crate::output;
 use crate::terminal::{self, Filtering};
 use publish::Published;
@@ -46,19 +45,21 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
     let prepared = begun.map_err(|error| outcome::not_begun(&error))?;
     let published = Published::listen(&args.publish)?;
     let mut wished = Wished::read(&args.sandbox)?;
+    let prepared = wished.settled(prepared).map_err(|error| outcome::not_begun(&error))?;
     let place = Where {
         directory: &wished.request.workspace,
         workspace: &wished.request.workspace,
         session: "run",
         backend: backend(wished.request.network),
     };
-    let admitted = admission::admit(Line::Words(&args.command), &args.behalf, place)?;
+    let admitted = admission::admit(admission::gate()?, Line::Words(&args.command), &args.behalf, place)?;
     let interactive = args.tty || !args.no_tty && terminal::is_interactive();
     // Before there is another thread, which would get the signals that are meant for this one.
     let signals = supervise::take_signals(interactive)?;
     let telling = if interactive { Telling::AtTheEnd } else { Telling::AsTheyHappen };
-    wished.watched = args.summary || args.learn;
-    let outlet = wished.open_outlet(session_name(), telling)?;
+    // What is summed up has to be known here.
+    let server = if args.summary || args.learn { Server::This } else { Server::DaemonOrThis };
+    let mut outlet = wished.open_outlet(&session_name(), telling, server)?;
     let entry = Entry::new(&admitted, wished.request.profile, wished.request.network);
     let layer = if args.overlay { Some(wished.add_layer(&args.command)?) } else { None };
     let plan = wished.plan()?;
@@ -87,7 +88,7 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
         descriptors: if interactive { &[] } else { &streams },
     };
     let filtering = if args.danger_raw_terminal { Filtering::Off } else { Filtering::On };
-    let rules = Rules { timeout: wished.timeout, filtering, published, signals, outlet: outlet.as_ref() };
+    let rules = Rules { timeout: wished.timeout, filtering, published, signals, outlet: outlet.as_mut() };
     let ended = supervise::supervise(prepared, &plan, &start, rules, &entry);
     if let Some(outlet) = &outlet {
         outlet.close();
@@ -111,8 +112,8 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
 }
 
 /// How a run is called in the record.
-fn session_name() -> Label {
-    Label::new(format!("run-{}", std::process::id()))
+fn session_name() -> String {
+    format!("run-{}", std::process::id())
 }
 
 /// A command with the host's network reaches what the host reaches.

@@ -25,6 +25,13 @@ pub fn not_begun(error: &io::Error) -> Failure {
         .hint("see how many processes you may have, and how many there are")
 }
 
+/// What the network had to say meanwhile, at a moment when nobody else has the terminal.
+pub fn tell_network(end: &End) {
+    for line in &end.told {
+        eprintln!("cofferdam: {line}");
+    }
+}
+
 pub fn not_built(problem: &Problem) -> Failure {
     let failure = Failure::new(Exit::NotStarted, format!("the sandbox could not be made: {problem}"));
     match problem.step.as_str() {
@@ -56,7 +63,7 @@ fn with_causes(failure: Failure) -> Failure {
 
 /// Says what is missing, loudly: whoever asked for the best effort must not think that it was everything.
 pub fn tell_missing(report: &Report) {
-    for layer in report.layers.iter().filter(|layer| !layer.enforced && !layer.name.is_optional()) {
+    for layer in report.lacking() {
         eprintln!("cofferdam: not enforced: {} ({})", layer.name, layer.detail);
     }
 }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use cofferdam_approvals::Approved;
 use cofferdam_audit::event::{EndCause, Layer, NetworkMode, RunWay, SandboxEnded, SandboxStarted};
-use cofferdam_audit::{CommandText, Event, Label};
+use cofferdam_audit::{CommandText, Event, Label, Recorder};
 use cofferdam_sandbox::launch::Exceeded;
 use cofferdam_sandbox::messages::Ended;
 use cofferdam_sandbox::plan::Network;
@@ -19,18 +19,13 @@ use crate::failure::Failure;
 /// One run in the record.
 pub struct Entry<'a> {
     admitted: &'a Admitted,
-    profile: &'static str,
+    profile: Profile,
     network: Network,
     began: Instant,
 }
 
 impl<'a> Entry<'a> {
     pub fn new(admitted: &'a Admitted, profile: Profile, network: Network) -> Self {
-        let profile = match profile {
-            Profile::Strict => "strict",
-            Profile::Workspace => "workspace",
-            Profile::Home => "home",
-        };
         Self { admitted, profile, network, began: Instant::now() }
     }
 
@@ -40,23 +35,8 @@ impl<'a> Entry<'a> {
 
     /// The command runs from now on; if that cannot be written down, it must not.
     pub fn started(&self, report: &Report) -> Result<(), Failure> {
-        let layers = |enforced: bool| {
-            let named = report.layers.iter().filter(move |layer| layer.enforced == enforced);
-            named.flat_map(|layer| parts(layer.name)).copied().collect()
-        };
-        let event = SandboxStarted {
-            command: CommandText::already_redacted(self.admitted.redacted()),
-            profile: Label::new(self.profile),
-            way: RunWay::Command,
-            network: match self.network {
-                Network::None => NetworkMode::None,
-                Network::Proxy => NetworkMode::Proxy,
-                Network::Host => NetworkMode::Host,
-            },
-            layers: layers(true),
-            missing: layers(false),
-        };
-        self.write(&event.into())
+        let command = CommandText::already_redacted(self.admitted.redacted());
+        self.write(&started(report, (self.profile, self.network), (RunWay::Command, command)))
     }
 
     pub fn ended(&self, how: How) -> Result<(), Failure> {
@@ -65,11 +45,40 @@ impl<'a> Entry<'a> {
     }
 
     fn write(&self, event: &Event) -> Result<(), Failure> {
-        let recorder = self.admitted.recorder();
-        recorder.record(Some(&Label::new("run")), event).map(drop).map_err(|error| {
-            Failure::new(Exit::Unavailable, format!("the run cannot be recorded: {error}")).hint(error.fix())
-        })
+        write(self.admitted.recorder(), &Label::new("run"), event)
     }
+}
+
+pub fn write(recorder: &Recorder, session: &Label, event: &Event) -> Result<(), Failure> {
+    recorder.record(Some(session), event).map(drop).map_err(|error| {
+        Failure::new(Exit::Unavailable, format!("the run cannot be recorded: {error}")).hint(error.fix())
+    })
+}
+
+/// What is running from now on, in which walls, and which of them are missing.
+pub fn started(
+    report: &Report,
+    (profile, network): (Profile, Network),
+    (way, command): (RunWay, CommandText),
+) -> Event {
+    let layers = |enforced: bool| {
+        let named = report.layers.iter().filter(move |layer| layer.enforced == enforced);
+        named.flat_map(|layer| parts(layer.name)).copied().collect()
+    };
+    let profile = match profile {
+        Profile::Strict => "strict",
+        Profile::Workspace => "workspace",
+        Profile::Home => "home",
+    };
+    let network = match network {
+        Network::None => NetworkMode::None,
+        Network::Proxy => NetworkMode::Proxy,
+        Network::Host => NetworkMode::Host,
+    };
+    let profile = Label::new(profile);
+    let event =
+        SandboxStarted { command, profile, way, network, layers: layers(true), missing: layers(false) };
+    event.into()
 }
 
 fn cause(how: How) -> EndCause {

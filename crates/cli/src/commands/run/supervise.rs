@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
+use cofferdam_linux_sys::footprint;
 use cofferdam_linux_sys::signals::Signals;
 use cofferdam_sandbox::launch::{Exceeded, News, Prepared, Sandbox, Start};
 use cofferdam_sandbox::messages::{Ended, NotStarted};
@@ -29,12 +30,16 @@ pub const TERM: i32 = 15;
 pub const HANG_UP: i32 = 1;
 /// From the request to end until the end of all patience.
 pub const GRACE: Duration = Duration::from_secs(2);
+/// A process in which nothing has happened for this long will wait for longer, and needs little memory for that.
+pub const AT_REST: Duration = Duration::from_millis(250);
 
 /// How a command ended, and what is to be told of it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct End {
     pub how: How,
     pub held: Vec<Text>,
+    /// What the person should know of the network, where it was not told meanwhile.
+    pub told: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,7 +61,7 @@ pub struct Rules<'a> {
     pub published: Published,
     pub signals: Signals,
     /// What serves a sealed network.
-    pub outlet: Option<&'a Outlet>,
+    pub outlet: Option<&'a mut Outlet>,
 }
 
 /// From here on signals wait to be read, in this thread and in those that it starts.
@@ -95,6 +100,7 @@ pub fn supervise(
         deadline: timeout.map(|timeout| Instant::now() + timeout),
         how: None,
         ending: false,
+        at_rest: false,
     };
     loop {
         if let Some(end) = watch.step(&signals).map_err(failed)? {
@@ -114,13 +120,16 @@ struct Watch<'a> {
     how: Option<How>,
     /// The command has been asked to end; at the deadline it is not asked any more.
     ending: bool,
+    /// What is not needed to wait has been given back.
+    at_rest: bool,
 }
 
 impl Watch<'_> {
     fn step(&mut self, signals: &Signals) -> io::Result<Option<End>> {
         let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let timeout = left
-            .map(|left| Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) });
+        let wait = if self.at_rest { left } else { Some(left.unwrap_or(AT_REST).min(AT_REST)) };
+        let timeout = wait
+            .map(|wait| Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) });
         let sides = self.terminal.as_ref().map_or_else(Vec::new, |(relay, _)| relay.awaited());
         let mut ready = vec![
             PollFd::new(self.sandbox, PollFlags::IN),
@@ -136,8 +145,12 @@ impl Watch<'_> {
         );
         match rustix::event::poll(&mut ready, timeout.as_ref()) {
             Err(rustix::io::Errno::INTR) => return Ok(None),
-            other => other?,
-        };
+            Ok(0) if !self.at_rest => {
+                self.at_rest = true;
+                footprint::shrink();
+            }
+            other => drop(other?),
+        }
         let ready: Vec<PollFlags> = ready.iter().map(PollFd::revents).collect();
         let listeners = 2 + sides.len();
         for (listener, _) in ready[listeners..].iter().enumerate().filter(|(_, ready)| !ready.is_empty()) {
@@ -228,15 +241,21 @@ impl Watch<'_> {
             }
             News::Connected(socket) => self.published.connected(id, socket),
             News::NotStarted(why) => self.end(How::NotStarted(why)),
-            News::Ended { how: Ended::Exited(0), .. } => self.end(How::Ended(Ended::Exited(0))),
-            News::Ended { how: ended, .. } => {
-                let how =
-                    self.sandbox.exceeded().map_or(How::Ended(ended), |limit| How::Exceeded(limit, ended));
-                self.end(how);
+            News::Ended { how, .. } => self.ended(how),
+            News::Gone { ended, held } => {
+                if let Some(how) = ended {
+                    self.ended(how);
+                }
+                let how = self.how.unwrap_or(How::Lost);
+                return Ok(Some(End { how, held, told: Vec::new() }));
             }
-            News::Gone { held } => return Ok(Some(End { how: self.how.unwrap_or(How::Lost), held })),
         }
         Ok(None)
+    }
+
+    fn ended(&mut self, ended: Ended) {
+        let exceeded = if ended == Ended::Exited(0) { None } else { self.sandbox.exceeded() };
+        self.end(exceeded.map_or(How::Ended(ended), |limit| How::Exceeded(limit, ended)));
     }
 
     /// The first reason counts: a command that is ended by its timeout has timed out. The sandbox ends by itself.

@@ -38,7 +38,7 @@ pub fn beginning(verbose: bool, outlet: &Outlet, wished: &Wished) {
 
 /// Refusals that had to wait, and what was asked for.
 pub fn end(args: &Run, outlet: &Outlet) {
-    outlet.tally.tell_rest();
+    outlet.notices.tell_rest();
     if args.summary {
         eprint!("{}", outlet.tally.summary());
     }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cofferdam_audit::Label;
+use cofferdam_control::messages::egress::Opening;
 use cofferdam_linux_sys::exec::Image;
 use cofferdam_policy::document::{self, Config, Project, SandboxLimits};
 use cofferdam_policy::environment::{
@@ -18,23 +18,23 @@ use cofferdam_policy::provider::Provider;
 use cofferdam_policy::registry::{InUse, Registry};
 use cofferdam_policy::rules::AllowRule;
 use cofferdam_policy::secret_paths::Bases;
+use cofferdam_sandbox::launch::Prepared;
 use cofferdam_sandbox::overlay::Layer;
 use cofferdam_sandbox::plan::{Identity, Isolation, Limits, Network, Plan};
 use cofferdam_sandbox::planner;
 use cofferdam_sandbox::request::{Profile, Request};
 use cofferdam_sandbox::survey::Machine;
 use cofferdam_sandbox::text::Text;
-use cofferdam_secrets::source::HostVariables;
 
 use crate::args::run::{
     Isolation as TypedIsolation, Network as TypedNetwork, Profile as TypedProfile, SandboxOptions,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::outlet::{self, Outlet, Telling};
+use crate::outlet::{self, Outlet, Server, Telling};
 use crate::places::Places;
-use crate::secret_sources::SecretSources;
 use crate::settings::{self, Settings};
+use crate::waiting;
 
 /// Open files that a command may have: what servers are given, and far from what the kernel can hold.
 const OPEN_FILES: u64 = 65_536;
@@ -48,15 +48,11 @@ pub struct Wished {
     pub timeout: Option<Duration>,
     pub layered: Layered,
     pub places: Places,
-    /// What the project in the workspace says.
-    pub project: Option<Project>,
     /// The hosts that were typed.
     pub allow: Vec<AllowRule>,
     typed: Vec<String>,
     providers: Vec<String>,
     inherited: Vec<String>,
-    /// What is asked of the network has to be known here.
-    pub watched: bool,
 }
 
 impl Wished {
@@ -74,9 +70,9 @@ impl Wished {
         allow.extend(inherited(&args.inherit_credentials, &settings.config)?);
         let mut layered = Layered::new(settings.config);
         let project = project(&workspace)?;
-        if let Some(project) = &project {
+        if let Some(project) = project {
             hide.extend(hidden(&project.hide, &workspace));
-            layered = layered.narrow(project.clone());
+            layered = layered.narrow(project);
         }
         hide.extend(args.hide.iter().cloned());
         let layered = layered.overridden_by(typed(args));
@@ -113,10 +109,8 @@ impl Wished {
             request,
             timeout: sandbox.limits.wall,
             places: settings.places,
-            project,
             allow,
             typed: args.allow.clone(),
-            watched: false,
             providers: args.provider.clone(),
             inherited: args.inherit_credentials.clone(),
             layered,
@@ -134,6 +128,14 @@ impl Wished {
         Ok(layer)
     }
 
+    /// To be called before there is a second thread.
+    pub fn settled(&self, prepared: Prepared) -> io::Result<Prepared> {
+        match self.request.isolation {
+            Isolation::Required => Ok(prepared),
+            Isolation::BestEffort => prepared.settled(),
+        }
+    }
+
     /// Where the configuration lies.
     pub fn beside(&self) -> &Path {
         &self.places.config
@@ -145,35 +147,38 @@ impl Wished {
     }
 
     pub fn plan(&self) -> Result<Plan, Failure> {
-        planner::plan(&self.request, Identity::own(), &Machine::look())
+        let look = || {
+            let machine = Machine::look_into(&[&self.request.workspace, &self.request.home]);
+            planner::plan(&self.request, Identity::own(), &machine)
+        };
+        waiting::during("looking for files that hold secrets", look)
             .map_err(|refusal| Failure::new(Exit::NotStarted, refusal.to_string()).hint(refusal.hint()))
     }
 
     /// Opens the way out of a sealed network, and asks for what belongs to it. None for any other network, and where
     /// it cannot be opened and need not be: the sandbox then has no network.
-    pub fn open_outlet(&mut self, session: Label, telling: Telling) -> Result<Option<Outlet>, Failure> {
+    pub fn open_outlet(
+        &mut self,
+        session: &str,
+        telling: Telling,
+        server: Server,
+    ) -> Result<Option<Outlet>, Failure> {
         if self.request.network != Network::Proxy {
             return Ok(None);
         }
         let config = &self.layered.config;
-        let wish = outlet::Wish {
-            places: &self.places,
-            config,
-            project: self.project.as_ref(),
-            allow: &self.allow,
-            typed: &self.typed,
-            project_text: project_text(&self.request.workspace)?,
-            embedded: self.watched || !self.inherited.is_empty(),
-            providers: &self.providers,
-            inherited: &self.inherited,
-            session,
-            telling,
+        let opening = Opening {
+            session: session.to_owned(),
+            providers: (!self.providers.is_empty()).then(|| self.providers.clone()),
+            without: self.inherited.clone(),
+            project: project_text(&self.request.workspace)?,
+            allow: self.typed.clone(),
+            telling: true,
         };
-        let opened =
-            Outlet::open(&wish, SecretSources::with(&self.places, config, HostVariables::of_this_process()))
-                .and_then(|outlet| {
-                    Ok((outlet::further_ports(config, &self.allow, &outlet.providers)?, outlet))
-                });
+        let settings = Settings { places: self.places.clone(), config: config.clone() };
+        let open = || Outlet::open(outlet::Wish { settings: &settings, opening, server, telling });
+        let opened = waiting::during("opening the way out", open)
+            .and_then(|outlet| Ok((outlet::further_ports(config, &self.allow, &outlet.providers)?, outlet)));
         match opened {
             Ok((ports, outlet)) => {
                 self.request.further_ports = ports;

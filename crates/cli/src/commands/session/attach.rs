@@ -55,7 +55,10 @@ pub fn attach(args: &SessionAttach) -> Result<Exit, Failure> {
             eprintln!("\ncofferdam: left running; `cofferdam session attach {}` comes back", args.session);
             Ok(Exit::Success)
         }
-        Left::Ended(end) => outcome::exit(&end, &args.command),
+        Left::Ended(end) => {
+            outcome::tell_network(&end);
+            outcome::exit(&end, &args.command)
+        }
     }
 }
 
@@ -96,7 +99,7 @@ fn show(client: &Client, signals: &Signals, mut relay: Relay, raw: Option<&Raw>)
         if !ready[0].is_empty() {
             let end = match client.receive()?.0 {
                 Reply::Ended(end) => end,
-                _ => End { how: How::Lost, held: Vec::new() },
+                _ => End { how: How::Lost, held: Vec::new(), told: Vec::new() },
             };
             relay.finish().map_err(lost)?;
             return Ok(Left::Ended(end));

@@ -72,10 +72,13 @@ impl Client {
 
     /// Asks the gate about a command in this session, in the directory where it would start.
     pub fn admit(&self, line: Line<'_>, behalf: &Behalf) -> Result<Admitted, Failure> {
-        let (Reply::Status(status), _) = self.ask(&Request::Status)? else { return Err(self.confused()) };
+        // The keeper answers while this process opens the gate.
+        self.send(&Request::Status, &[])?;
+        let gate = admission::gate()?;
+        let (Reply::Status(status), _) = self.receive()? else { return Err(self.confused()) };
         let (directory, workspace) = (status.directory.as_path(), status.workspace.as_path());
         let place = Where { directory, workspace, session: &self.name, backend: Backend::Isolated };
-        admission::admit(line, behalf, place)
+        admission::admit(gate, line, behalf, place)
     }
 
     /// Nothing is tried a second time: a command may have run before the connection was lost.

@@ -12,6 +12,7 @@ use crate::args::session::{SessionKill, SessionList, SessionLogs, SessionPs};
 use crate::commands::run::outcome;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::known_secrets::KnownSecrets;
 use crate::output;
 
 pub fn list(args: &SessionList) -> Result<Exit, Failure> {
@@ -23,10 +24,17 @@ pub fn list(args: &SessionList) -> Result<Exit, Failure> {
         .iter()
         .map(|status| {
             let running = status.processes.iter().filter(|process| process.running).count();
-            vec![status.name.clone(), age(status.started), running.to_string(), status.workspace.to_string()]
+            let workspace = status.workspace.to_string();
+            vec![status.name.clone(), age(status.started), running.to_string(), walls(status), workspace]
         })
         .collect();
-    output::table(&["NAME", "AGE", "RUNNING", "WORKSPACE"], &rows).map(|()| Exit::Success)
+    output::table(&["NAME", "AGE", "RUNNING", "WALLS", "WORKSPACE"], &rows).map(|()| Exit::Success)
+}
+
+/// What stands around a session: all of it, or all but what the machine could not give.
+fn walls(status: &Status) -> String {
+    let missing: Vec<String> = status.missing.iter().map(ToString::to_string).collect();
+    if missing.is_empty() { "all".to_owned() } else { format!("without {}", missing.join(", ")) }
 }
 
 /// Those that answer. A socket without a keeper is what is left of one that was killed, and is taken away.
@@ -91,6 +99,8 @@ fn age(started: u64) -> String {
 
 pub fn logs(args: &SessionLogs) -> Result<Exit, Failure> {
     let client = Client::connect(&args.session)?;
+    // Here and not in the keeper: that has no environment and reads no secret.
+    let mut redactor = KnownSecrets::load()?.redactor();
     let mut from = 0;
     loop {
         let answer = client.ask(&Request::Log { process: args.process, from, wait: args.follow })?;
@@ -99,12 +109,19 @@ pub fn logs(args: &SessionLogs) -> Result<Exit, Failure> {
         if lost > 0 {
             eprintln!("cofferdam: {lost} bytes before this are not kept");
         }
-        output::bytes(&channel::read_memory_file(bytes).map_err(|error| client.lost(&error))?)?;
+        let bytes = channel::read_memory_file(bytes).map_err(|error| client.lost(&error))?;
+        let mut shown = Vec::with_capacity(bytes.len());
+        redactor.push_all(&bytes, &mut shown);
+        let over = how.is_some() || !args.follow;
+        if over {
+            redactor.finish(&mut shown);
+        }
+        output::bytes(&shown)?;
         from = next;
         match how {
             Some(how) if args.follow => return Ok(Exit::Command(outcome::status(how))),
-            None if args.follow => {}
-            _ => return Ok(Exit::Success),
+            _ if over => return Ok(Exit::Success),
+            _ => {}
         }
     }
 }

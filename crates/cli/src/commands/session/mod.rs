@@ -13,6 +13,7 @@ mod send;
 use crate::args::session::SessionCommand;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::outlet;
 
 pub fn run(command: &SessionCommand) -> Result<Exit, Failure> {
     match command {
@@ -25,5 +26,6 @@ pub fn run(command: &SessionCommand) -> Result<Exit, Failure> {
         SessionCommand::Logs(args) => listing::logs(args),
         SessionCommand::Kill(args) => listing::kill(args),
         SessionCommand::Keep => keeper::keep(),
+        SessionCommand::WayOut { .. } => outlet::apart::serve_one(),
     }
 }

@@ -4,23 +4,29 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 
+use cofferdam_audit::event::RunWay;
+use cofferdam_audit::{CommandText, Label};
 use cofferdam_linux_sys::clone;
 use cofferdam_linux_sys::exec::{self, Image};
 use cofferdam_linux_sys::{descriptors, privileges, signals};
 use cofferdam_policy::environment::ChildEnvironment;
 use cofferdam_sandbox::channel::{self, Channel};
 use cofferdam_sandbox::plan::Network;
+use cofferdam_sandbox::report::Report;
 
-use super::client::sessions_directory;
+use super::client::{Client, sessions_directory};
 use super::place::{self, Sessions};
-use super::protocol::{Born, Setup};
+use super::protocol::{Born, Request, Setup, WayOut};
 use crate::args::session::SessionNew;
-use crate::commands::run::outcome;
 use crate::commands::run::publish::Published;
 use crate::commands::run::wish::Wished;
+use crate::commands::run::{outcome, record};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::gatekeeper::Gatekeeper;
+use crate::outlet::{Outlet, Server, Telling};
 use crate::output;
+use crate::waiting;
 
 pub fn new(args: &SessionNew) -> Result<Exit, Failure> {
     let name = name(args.name.as_deref())?;
@@ -39,9 +45,11 @@ pub fn new(args: &SessionNew) -> Result<Exit, Failure> {
             layer.id
         );
     }
-    if wished.request.network == Network::Proxy {
-        wished.request.network = Network::None;
-    }
+    // Behind the overlay's words, before the plan: what the proxy hands over goes into the tree.
+    let mut outlet = wished.open_outlet(&name, Telling::AsTheyHappen, Server::DaemonOrApart)?;
+    let image = wished.image(&args.sandbox.env, &[], outlet.as_ref())?;
+    let line = outlet.as_mut().and_then(Outlet::take_line);
+    let (connection, way_back) = line.map(|line| (line.connection, line.way_back)).unzip();
     let setup = Setup {
         name: name.clone(),
         sessions: directory.as_path().into(),
@@ -50,20 +58,22 @@ pub fn new(args: &SessionNew) -> Result<Exit, Failure> {
         published: args.publish.clone(),
         lifetime: wished.timeout,
         idle: args.idle_timeout,
+        way_out: way_back.map(|way_back| WayOut { way_back }),
     };
-    let image = wished.image(&args.sandbox.env, &[], None)?;
     let failed = |error: io::Error| {
         Failure::new(Exit::NotStarted, format!("the session could not be started: {error}"))
     };
     let keeper = start_keeper().map_err(failed)?;
     let image = channel::memory_file(&image.to_bytes()).map_err(failed)?;
-    let descriptors: Vec<_> = std::iter::once(image.as_fd()).chain(published.descriptors()).collect();
+    let mut descriptors: Vec<_> = std::iter::once(image.as_fd()).chain(published.descriptors()).collect();
+    descriptors.extend(connection.iter().map(AsFd::as_fd));
     keeper.send(&setup, &descriptors).map_err(failed)?;
-    match keeper.receive().map_err(failed)? {
+    match waiting::during("starting the session", || keeper.receive()).map_err(failed)? {
         Some((Born::Ready(report), _)) => {
             if wished.request.network != Network::Host {
                 outcome::tell_missing(&report);
             }
+            write_down(&name, &wished, &report)?;
             output::text(&format!("{name}\n")).map(|()| Exit::Success)
         }
         Some((Born::NotBuilt(problem), _)) => Err(outcome::not_built(&problem)),
@@ -71,9 +81,22 @@ pub fn new(args: &SessionNew) -> Result<Exit, Failure> {
             Err(Failure::new(Exit::NotStarted, format!("there is a session {name} already"))
                 .hint(format!("use it, end it with `cofferdam session kill {name}`, or take another name")))
         }
-        Some((Born::NoSocket(error), _)) => Err(failed(io::Error::other(error))),
+        Some((Born::NoSocket(error) | Born::NoWayOut(error), _)) => Err(failed(io::Error::other(error))),
         None => Err(failed(io::Error::other("its keeper has ended"))),
     }
+}
+
+/// A session that cannot be written down must not be.
+fn write_down(name: &str, wished: &Wished, report: &Report) -> Result<(), Failure> {
+    let text = CommandText::already_redacted(format!("session {name}"));
+    let walls = (wished.request.profile, wished.request.network);
+    let started = record::started(report, walls, (RunWay::Session, text));
+    let written =
+        Gatekeeper::open().and_then(|keeper| record::write(&keeper.recorder, &Label::new(name), &started));
+    written.inspect_err(|_| {
+        // Its keeper ends it; whoever wanted it is told why.
+        let _ = Client::connect(name).and_then(|client| client.ask(&Request::EndSession));
+    })
 }
 
 fn name(typed: Option<&str>) -> Result<String, Failure> {

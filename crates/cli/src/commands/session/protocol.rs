@@ -5,16 +5,17 @@ use std::time::Duration;
 use cofferdam_approvals::Approved;
 use cofferdam_sandbox::messages::{NotStarted, Problem, Window};
 use cofferdam_sandbox::plan::Plan;
-use cofferdam_sandbox::report::Report;
+use cofferdam_sandbox::report::{LayerName, Report};
 use cofferdam_sandbox::text::Text;
 use serde::{Deserialize, Serialize};
 
 use crate::admission;
 use crate::commands::run::supervise::{End, How};
 use crate::failure::Failure;
+use crate::outlet::line::Return;
 
-/// What a keeper is made from. With descriptors: the image whose environment is the session's first, then the
-/// listeners of the ports that are published.
+/// What a keeper is made from. With descriptors: the image whose environment is the session's first, the listeners of
+/// the ports that are published, and the line to whoever lets the session out, if it has a network.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Setup {
     pub name: String,
@@ -23,10 +24,17 @@ pub struct Setup {
     pub plan: Plan,
     pub workspace: Text,
     pub published: Vec<u16>,
+    pub way_out: Option<WayOut>,
     /// Ends the session, whatever runs in it.
     pub lifetime: Option<Duration>,
     /// Ends the session when nothing runs in it.
     pub idle: Option<Duration>,
+}
+
+/// How a session gets out.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct WayOut {
+    pub way_back: Option<Return>,
 }
 
 /// What became of the setup.
@@ -37,6 +45,8 @@ pub enum Born {
     NotBuilt(Problem),
     NameTaken,
     NoSocket(String),
+    /// Nobody serves its network.
+    NoWayOut(String),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -148,6 +158,8 @@ pub struct Status {
     pub directory: Text,
     /// Seconds since 1970.
     pub started: u64,
+    /// The layers that this machine could not give, where the best effort was asked for.
+    pub missing: Vec<LayerName>,
     pub processes: Vec<ProcessStatus>,
 }
 
@@ -172,6 +184,6 @@ pub enum Kind {
 
 impl From<NotStarted> for Reply {
     fn from(why: NotStarted) -> Self {
-        Self::Ended(End { how: How::NotStarted(why), held: Vec::new() })
+        Self::Ended(End { how: How::NotStarted(why), held: Vec::new(), told: Vec::new() })
     }
 }

@@ -7,10 +7,8 @@ use std::time::Duration;
 
 use cofferdam_control::channel::Channel;
 use cofferdam_control::messages::Reply;
-use cofferdam_control::messages::egress::{Opening, Socket};
+use cofferdam_control::messages::egress::{KeptToken, Opening, Socket};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
-
-use crate::daemon::handover::KeptToken;
 
 /// Connections at a time; a script gone wild must not take all descriptors.
 const MOST: usize = 1024;
@@ -86,7 +84,7 @@ impl Client {
     /// The sockets at which somebody who connects can be told something.
     pub fn doors(&self) -> io::Result<Vec<OwnedFd>> {
         let doors = self.sockets.iter();
-        let doors = doors.filter(|(kind, _)| matches!(kind, Socket::Proxy | Socket::Transparent { .. }));
+        let doors = doors.filter(|(kind, _)| !matches!(kind, Socket::DnsPackets | Socket::DnsConnections));
         doors.map(|(_, socket)| socket.try_clone()).collect()
     }
 }

@@ -8,10 +8,11 @@ use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use cofferdam_audit::event::{DaemonStarted, DaemonStopped, StopCause, Worker as WorkerKind, WorkerCrashed};
-use cofferdam_audit::{Event, HostName, Label};
+use cofferdam_audit::Event;
+use cofferdam_audit::event::{DaemonStopped, StopCause, Worker as WorkerKind, WorkerCrashed};
 use cofferdam_control::channel::Channel;
-use cofferdam_control::messages::egress::{self, Opening, Socket};
+use cofferdam_control::messages::Reply;
+use cofferdam_control::messages::egress::{self, KeptToken, Opening, Socket};
 use cofferdam_policy::environment::ChildEnvironment;
 use cofferdam_policy::registry::Registry;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -20,11 +21,11 @@ use rustix::io::Errno;
 use super::Office;
 use super::clients::{Client, Connections};
 use super::notify::Notifier;
-use super::stand_in::StandIn;
 use super::worker::Worker;
 use crate::daemon::handover::{Answer, Born, FromWorker, Job};
 use crate::daemon::launch;
 use crate::exit::Exit;
+use crate::outlet::stand_in::StandIn;
 
 const HANGUP: i32 = 1;
 /// A new worker is usually there before anybody has noticed; only after this does the supervisor answer itself.
@@ -64,6 +65,8 @@ enum Asked {
 
 enum What {
     Open { client: u64, opening: Opening },
+    Resume { client: u64, opening: Opening, tokens: Vec<KeptToken> },
+    Leave,
     Serve,
     Reload,
     Status,
@@ -151,8 +154,11 @@ impl Desk {
         self.stand_in.attend(now);
         self.notifier.give_sign(now);
         if self.reload_at.is_some_and(|at| at <= now) {
-            self.reload_at = None;
-            self.reload();
+            let config = self.office.config.as_mut();
+            self.reload_at = config.is_some_and(|config| config.is_being_written(now)).then(|| now + SETTLED);
+            if self.reload_at.is_none() {
+                self.reload();
+            }
         }
         Ok(None)
     }
@@ -278,7 +284,15 @@ impl Desk {
     }
 
     fn answered(&mut self, said: FromWorker) -> Option<Over> {
-        match (self.asked.remove(&said.id)?, said.answer) {
+        let (id, answer) = match said {
+            FromWorker::Answer { id, answer } => (id, answer),
+            // A client goes by the number of its connection.
+            FromWorker::Told { client, line } => {
+                self.connections.tell(client, &Reply::Egress(egress::Reply::Told(line)));
+                return None;
+            }
+        };
+        match (self.asked.remove(&id)?, answer) {
             (Asked::Begin, Answer::Failed { sentence, hint }) => return self.not_begun(sentence, hint),
             (Asked::Begin, _) => self.begun(),
             (Asked::Reload, answer) => {
@@ -296,11 +310,7 @@ impl Desk {
         self.worker.became_ready();
         self.unserved = None;
         tracing::info!(worker = self.worker.pid(), "serving");
-        let first = self.restarts == 0;
-        if first {
-            let listen = HostName::new(self.office.setup.listen.to_string());
-            let version = Label::new(env!("CARGO_PKG_VERSION"));
-            self.record(DaemonStarted { version, pid: std::process::id(), listen });
+        if self.restarts == 0 {
             self.notifier.say("READY=1");
         }
         if let Some(starter) = self.starter.take() {

@@ -4,7 +4,6 @@ mod clients;
 mod config_watch;
 mod desk;
 mod notify;
-mod stand_in;
 mod worker;
 
 use std::io;
@@ -12,7 +11,8 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use cofferdam_audit::{Recorder, Settings};
+use cofferdam_audit::event::DaemonStarted;
+use cofferdam_audit::{AuditError, HostName, Label, OnWriteFailure, Recorder, Settings};
 use cofferdam_control::CONTROL_SOCKET;
 use cofferdam_control::channel::Channel;
 use cofferdam_control::place::{Listener, Place};
@@ -22,8 +22,8 @@ use zeroize::Zeroizing;
 
 use super::handover::{Born, Mode, Setup};
 use super::identity::{Found, Tenure};
-use super::log;
 use super::variables::Variables;
+use super::{log, pairing};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use config_watch::ConfigWatch;
@@ -35,7 +35,7 @@ const SIGNALS: [i32; 4] = [1, 2, 3, 15];
 pub struct Office {
     pub setup: Setup,
     pub variables: Variables,
-    /// The same for every worker, so that two-part tokens outlive one.
+    /// The same for every worker and every daemon, so that two-part tokens outlive one.
     pub pairing: Zeroizing<[u8; 32]>,
     /// For containers and others.
     pub shared: TcpListener,
@@ -84,17 +84,14 @@ fn prepare(setup: Setup, descriptors: Vec<OwnedFd>, nonce: &str) -> Result<Offic
         .map_err(|error| failed(&error, Some(error.fix())))?
         .ok_or_else(|| runs_already(&places.runtime))?;
     // Without a record there is no daemon, so this comes before anybody can connect.
-    let recorder = Recorder::open(&places.audit(), Settings::default())
-        .map_err(|error| failed(&error, Some(error.fix())))?;
+    let recorder = begin_record(&setup).map_err(|error| failed(&error, Some(error.fix())))?;
     let mut descriptors = descriptors.into_iter();
     let variables = descriptors
         .next()
         .ok_or_else(|| io::Error::other("the setup came without variables"))
         .and_then(Variables::from_file)
         .map_err(|error| failed(&error, None))?;
-    let mut pairing = Zeroizing::new([0; 32]);
-    rustix::rand::getrandom(&mut *pairing, rustix::rand::GetRandomFlags::empty())
-        .map_err(|error| failed(&error, None))?;
+    let pairing = pairing::read_or_make(&places.state).map_err(|error| failed(&error, Some(error.fix())))?;
     let shared = listener(descriptors.next(), setup.listen)?;
     let metrics = setup.metrics_listen.map(|address| listener(None, address)).transpose()?;
     let control = Place::create(&places.runtime)
@@ -117,6 +114,20 @@ fn prepare(setup: Setup, descriptors: Vec<OwnedFd>, nonce: &str) -> Result<Offic
         walls,
         _tenure: tenure,
     })
+}
+
+/// Opens the record and writes the first line of this daemon's life: what can be opened cannot always be written.
+fn begin_record(setup: &Setup) -> Result<Recorder, AuditError> {
+    let on_write_failure =
+        if setup.record_required { OnWriteFailure::Refuse } else { OnWriteFailure::Continue };
+    let settings = Settings { on_write_failure, ..Settings::default() };
+    let recorder = Recorder::open(&setup.places().audit(), settings)?;
+    let (version, listen) = (Label::new(env!("CARGO_PKG_VERSION")), HostName::new(setup.listen.to_string()));
+    let started = DaemonStarted { version, pid: std::process::id(), listen };
+    if let Err(error) = recorder.record(None, &started.into())?.place() {
+        tracing::error!("not recorded: {error}");
+    }
+    Ok(recorder)
 }
 
 fn runs_already(runtime: &Path) -> Born {

@@ -36,7 +36,7 @@ fn counts(proxy: &Proxy) -> String {
         }
     }
     head(&mut text, "cofferdam_unrecorded_total", "counter", "Decisions that could not be recorded.");
-    line(&mut text, "cofferdam_unrecorded_total", "", proxy.counts().unrecorded());
+    line(&mut text, "cofferdam_unrecorded_total", "", proxy.unrecorded());
     text
 }
 

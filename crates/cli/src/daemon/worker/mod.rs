@@ -4,35 +4,36 @@ mod metrics;
 
 use std::collections::HashMap;
 use std::io;
-use std::net::{TcpListener, UdpSocket};
+use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use cofferdam_audit::event::{ConfigLoaded, ConfigReason, Outcome};
 use cofferdam_audit::{Event, Label, Recorder};
 use cofferdam_control::channel::Channel;
-use cofferdam_control::messages::egress::{self, HandedFile, HandedToken, Serving, Socket};
+use cofferdam_control::messages::egress::{self, KeptToken, Serving, Socket};
 use cofferdam_egress::service::{Listeners, Opening, Service, Wanted};
-use cofferdam_egress::{Authority, ClientId, Door, StandInFile};
-use cofferdam_policy::document::{Config, Project};
-use cofferdam_policy::host::HostPattern;
-use cofferdam_policy::rules::AllowRule;
+use cofferdam_egress::{Authority, ClientId, Door, Watcher};
+use cofferdam_policy::document::Config;
 use tokio::runtime::{Builder, Runtime};
 use zeroize::Zeroizing;
 
-use super::handover::{Answer, FromWorker, Job, KeptToken, ToWorker};
+use super::handover::{Answer, FromWorker, Job, ToWorker};
 use super::variables::Variables;
 use super::{log, named_tokens};
+use crate::clientele;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::outlet::Tally;
 use crate::places::Places;
 use crate::proxy_parts::{self, ProxyParts};
-use crate::settings::{PROJECT_FILE, Unusable, read_config};
+use crate::settings::{Unusable, read_config};
 
 /// The name of the shared port's users in the record.
 const SHARED: &str = "shared port";
 
 struct Worker {
+    supervisor: Arc<Channel>,
     places: Places,
     variables: Variables,
     config: Config,
@@ -52,23 +53,25 @@ pub fn work() -> Result<Exit, Failure> {
     log::begin();
     let lost = |error: io::Error| Failure::new(Exit::Unavailable, format!("no worker: {error}"));
     let supervisor = Channel::from_connected(io::stdin().as_fd().try_clone_to_owned().map_err(lost)?);
+    let supervisor = Arc::new(supervisor);
     let first = supervisor.receive::<ToWorker>();
     let Ok(Some((ToWorker { id, job: Job::Begin { config, state, runtime, pairing } }, descriptors))) = first
     else {
         return Err(Failure::new(Exit::Usage, "this command is started by `cofferdam egress start`"));
     };
     let places = Places { config: config.into(), state: state.into(), runtime: runtime.into() };
-    let mut worker = match Worker::begin(places, descriptors, Zeroizing::new(pairing)) {
+    let begun = Worker::begin(places, descriptors, Zeroizing::new(pairing), Arc::clone(&supervisor));
+    let mut worker = match begun {
         Ok(worker) => worker,
         Err(failure) => {
-            supervisor.send(&FromWorker { id, answer: failed(&failure) }, &[]).map_err(lost)?;
+            supervisor.send(&FromWorker::Answer { id, answer: failed(&failure) }, &[]).map_err(lost)?;
             return Ok(Exit::Unavailable);
         }
     };
-    supervisor.send(&FromWorker { id, answer: Answer::Done }, &[]).map_err(lost)?;
+    supervisor.send(&FromWorker::Answer { id, answer: Answer::Done }, &[]).map_err(lost)?;
     while let Some((ToWorker { id, job }, descriptors)) = supervisor.receive().map_err(lost)? {
         let answer = worker.answer(job, descriptors);
-        supervisor.send(&FromWorker { id, answer }, &[]).map_err(lost)?;
+        supervisor.send(&FromWorker::Answer { id, answer }, &[]).map_err(lost)?;
     }
     Ok(Exit::Success)
 }
@@ -86,6 +89,7 @@ impl Worker {
         places: Places,
         descriptors: Vec<OwnedFd>,
         pairing: Zeroizing<[u8; 32]>,
+        supervisor: Arc<Channel>,
     ) -> Result<Self, Failure> {
         let lost = |error: io::Error| Failure::new(Exit::Unavailable, error.to_string());
         let mut descriptors = descriptors.into_iter();
@@ -102,7 +106,7 @@ impl Worker {
         proxy.tokens().pair_by(pairing);
         let service = Service::new(proxy, base, runtime.handle().clone());
         let shared = open_shared(&service, &places)?;
-        let doors = vec![(Door::Proxy, shared_door)];
+        let doors = vec![(Door::Shared, shared_door)];
         service.serve(shared, Listeners { doors, ..Listeners::default() }).map_err(lost)?;
         if let Some(door) = descriptors.next() {
             metrics::serve(TcpListener::from(door), service.proxy(), runtime.handle()).map_err(lost)?;
@@ -110,6 +114,7 @@ impl Worker {
         drop(_in_runtime);
         let clients = HashMap::new();
         Ok(Self {
+            supervisor,
             places,
             variables,
             config,
@@ -143,54 +148,42 @@ impl Worker {
     }
 
     fn open(&mut self, client: u64, wish: egress::Opening, kept: Option<Vec<KeptToken>>) -> Answer {
-        let opening = match opening(wish) {
+        let watcher = wish.telling.then(|| self.watcher(client));
+        let opening = match clientele::understood(wish, &proxy_parts::registry(&self.config), watcher) {
             Ok(opening) => opening,
             Err(sentence) => return failed_with(&sentence),
         };
-        match kept {
-            None => match self.service.open(opening) {
-                Ok(opened) => {
-                    self.clients.insert(client, opened.id);
-                    let kept = self.service.kept_tokens(opened.id).into_iter().map(Into::into).collect();
-                    let tokens = opened.tokens.iter();
-                    let tokens =
-                        tokens.map(|(name, token)| (name.clone(), HandedToken(token.expose().to_owned())));
-                    let opened = egress::Opened {
-                        providers: opened.providers,
-                        tokens: tokens.collect(),
-                        files: opened.files.iter().map(handed_file).collect(),
-                        authorities: self.authority.certificate_pem().to_owned(),
-                    };
-                    Answer::Opened { opened, kept }
-                }
-                Err(error) => failed_with(&error),
-            },
+        let taken_in = match kept {
+            None => self.service.open(opening).map(|opened| {
+                let handed = clientele::handed(&self.service, &opened, self.authority.certificate_pem());
+                (opened.id, Answer::Opened(handed))
+            }),
             Some(kept) => {
-                let kept: Vec<_> = kept.iter().filter_map(KeptToken::kept).collect();
-                match self.service.restore(opening, &kept) {
-                    Ok(id) => {
-                        self.clients.insert(client, id);
-                        Answer::Done
-                    }
-                    Err(error) => failed_with(&error),
-                }
+                let kept: Vec<_> = kept.iter().filter_map(clientele::read).collect();
+                self.service.restore(opening, &kept).map(|id| (id, Answer::Done))
             }
+        };
+        match taken_in {
+            Ok((id, answer)) => {
+                self.clients.insert(client, id);
+                answer
+            }
+            Err(error) => failed_with(&error),
         }
+    }
+
+    /// Tells whoever started a client what it was refused.
+    fn watcher(&self, client: u64) -> Arc<dyn Watcher> {
+        let supervisor = Arc::clone(&self.supervisor);
+        Arc::new(Tally::new(Arc::new(move |line| {
+            // Without a supervisor this process is about to end.
+            let _ = supervisor.send(&FromWorker::Told { client, line }, &[]);
+        })))
     }
 
     fn serve(&self, client: u64, sockets: &[Socket], descriptors: Vec<OwnedFd>) -> Answer {
         let Some(id) = self.clients.get(&client) else { return failed_with("there is no such client") };
-        let mut listeners = Listeners::default();
-        for (socket, descriptor) in sockets.iter().zip(descriptors) {
-            match *socket {
-                Socket::Proxy => listeners.doors.push((Door::Proxy, TcpListener::from(descriptor))),
-                Socket::Transparent { port } => {
-                    listeners.doors.push((Door::Transparent { port }, TcpListener::from(descriptor)));
-                }
-                Socket::DnsPackets => listeners.dns_packets.push(UdpSocket::from(descriptor)),
-                Socket::DnsConnections => listeners.dns_connections.push(TcpListener::from(descriptor)),
-            }
-        }
+        let listeners = clientele::listeners(sockets.iter().copied().zip(descriptors));
         match self.service.serve(*id, listeners) {
             Ok(()) => Answer::Done,
             Err(error) => failed_with(&error),
@@ -260,7 +253,7 @@ impl Worker {
             providers,
             named_tokens,
             clients: u32::try_from(self.clients.len()).unwrap_or(u32::MAX),
-            recording: self.recorder.unwritten() == 0 && self.recorder.sync().is_ok(),
+            recording: self.recorder.is_written() && self.recorder.sync().is_ok(),
         }
     }
 
@@ -275,6 +268,7 @@ fn open_shared(service: &Service, places: &Places) -> Result<ClientId, Failure> 
     let opening = Opening {
         session: Label::new(SHARED),
         providers: Wanted::All,
+        without: Vec::new(),
         project: None,
         allow: Vec::new(),
         watcher: None,
@@ -286,36 +280,6 @@ fn open_shared(service: &Service, places: &Places) -> Result<ClientId, Failure> 
 fn named(places: &Places) -> Result<Vec<cofferdam_egress::KeptToken>, Failure> {
     let tokens = named_tokens::read(&places.state)?;
     Ok(tokens.iter().filter_map(named_tokens::NamedToken::kept).collect())
-}
-
-fn handed_file(file: &StandInFile) -> HandedFile {
-    HandedFile {
-        variables: file.variables.iter().map(ToString::to_string).collect(),
-        name: file.name.clone(),
-        contents: HandedToken((*file.contents).clone()),
-    }
-}
-
-/// What was typed, judged here: whoever connects could have sent anything.
-fn opening(wish: egress::Opening) -> Result<Opening, String> {
-    let project =
-        match &wish.project {
-            Some(text) => Some(Project::parse(PROJECT_FILE, text).map_err(|mistakes| {
-                mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-            })?),
-            None => None,
-        };
-    let allow = wish.allow.iter().map(|typed| match HostPattern::parse_with_port(typed) {
-        Ok((host, port)) => Ok(AllowRule::whole_host(host, port)),
-        Err(error) => Err(format!("a host that was to be allowed {error}")),
-    });
-    Ok(Opening {
-        session: Label::new(&wish.session),
-        providers: wish.providers.map_or(Wanted::All, Wanted::Named),
-        project,
-        allow: allow.collect::<Result<_, _>>()?,
-        watcher: None,
-    })
 }
 
 /// What a running daemon cannot change.

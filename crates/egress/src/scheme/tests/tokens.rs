@@ -150,3 +150,28 @@ fn every_declared_header_and_parameter_of_the_registry_is_a_place() {
         }
     }
 }
+
+#[test]
+fn req_e29_a_token_in_a_text_that_goes_by_is_found_in_every_writing() {
+    let shapes = TokenShapes::new(&[TokenForm::STANDARD]);
+    let found = |text: &str| shapes.any_writing(text.as_bytes(), |token| token == TOKEN.as_bytes());
+    let each = |of: fn(u8) -> String| TOKEN.bytes().map(of).collect::<String>();
+    let mut written = vec![
+        each(|byte| format!("%{byte:02x}")),
+        each(|byte| format!("\\u{byte:04X}")),
+        each(|byte| format!("\\x{byte:02x}")),
+        each(|byte| format!("{byte:02X}")),
+        each(|byte| format!("{}\0", char::from(byte))),
+        TOKEN.replace('_', "%5F"),
+        TOKEN.to_owned(),
+    ];
+    for before in ["", "a", "ab", "abc"] {
+        written.push(STANDARD.encode(format!("{before}{TOKEN}")));
+        assert!(found(&URL_SAFE_NO_PAD.encode(format!("{before}{TOKEN}after"))));
+    }
+    for text in &written {
+        assert!(found(text) && found(&format!("x={text}&y")), "{text}");
+        assert!(!found(&text[..text.len() - 4]), "{text}");
+    }
+    assert!(!found(&STANDARD.encode(TOKEN.replace('9', "8"))));
+}

@@ -5,6 +5,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixStream};
 
 use cofferdam_linux_sys::probe::{MessageQueue, SharedMemory};
+use landlock::{ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr};
 
 use crate::probe::{Mistake, Outcome, Probe, Words, holds_canary};
 
@@ -12,6 +13,7 @@ pub const PROBES: &[Probe] = &[
     Probe { name: "inherited-descriptors", threat: 21, takes: "", attack: inherited },
     Probe { name: "inherited-directories", threat: 22, takes: "", attack: directories },
     Probe { name: "reopen-stdin", threat: 23, takes: "", attack: reopen_stdin },
+    Probe { name: "reopen-with-own-rules", threat: 77, takes: "", attack: reopen_with_own_rules },
     Probe { name: "abstract-socket", threat: 24, takes: "NAME", attack: abstract_socket },
     Probe { name: "unix-socket", threat: 25, takes: "PATH", attack: unix_socket },
     Probe { name: "unix-datagram", threat: 26, takes: "PATH", attack: unix_datagram },
@@ -69,6 +71,19 @@ fn unix_datagram(words: &mut Words) -> Result<Outcome, Mistake> {
 fn reopen_stdin(_: &mut Words) -> Result<Outcome, Mistake> {
     let opened = fs::OpenOptions::new().read(true).write(true).open("/proc/self/fd/0");
     Ok(Outcome::of(opened, |_| "opened for writing".to_owned()))
+}
+
+/// The same after this process has put itself under rules of its own that allow everything.
+fn reopen_with_own_rules(words: &mut Words) -> Result<Outcome, Mistake> {
+    let all = AccessFs::from_all(ABI::V1);
+    let ruled = Ruleset::default()
+        .handle_access(all)
+        .and_then(Ruleset::create)
+        .and_then(|rules| rules.add_rules(landlock::path_beneath_rules(["/"], all))?.restrict_self());
+    match ruled {
+        Ok(_) => reopen_stdin(words),
+        Err(error) => Ok(Outcome::Closed(error.to_string())),
+    }
 }
 
 fn shared_memory(words: &mut Words) -> Result<Outcome, Mistake> {

@@ -1,8 +1,12 @@
 //! F. System calls and kernel surface.
 
-use std::os::fd::AsFd;
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, AsRawFd};
 
 use cofferdam_linux_sys::clone::{self, Forked};
+use cofferdam_linux_sys::exec::{self, Image};
 use cofferdam_linux_sys::probe::{Group, KERNEL_CALLS, old_entry, x32_entry};
 use cofferdam_linux_sys::seccomp::{self, Instruction};
 use rustix::net::{AddressFamily, Protocol, SendFlags, SocketFlags, SocketType};
@@ -18,6 +22,8 @@ pub const PROBES: &[Probe] = &[
     Probe { name: "old-entry", threat: 80, takes: "", attack: old },
     Probe { name: "x32-entry", threat: 80, takes: "", attack: x32 },
     Probe { name: "unknown-calls", threat: 82, takes: "", attack: unknown_calls },
+    Probe { name: "from-memory", threat: 83, takes: "PROBE WORDS…", attack: from_memory },
+    Probe { name: "splice-file", threat: 86, takes: "PATH", attack: splice_file },
     Probe { name: "own-filter", threat: 84, takes: "", attack: own_filter },
     Probe { name: "socket-families", threat: 87, takes: "", attack: socket_families },
     Probe { name: "socket-pairs", threat: 87, takes: "", attack: socket_pairs },
@@ -39,6 +45,38 @@ pub fn reached(group: Group) -> Outcome {
         .map(|call| call.name.to_owned())
         .collect();
     Outcome::found(&reached, "all refused")
+}
+
+/// Another probe by a copy of this program that has no name anywhere. What it says is said by that one.
+fn from_memory(words: &mut Words) -> Result<Outcome, Mistake> {
+    let arguments: Vec<Vec<u8>> =
+        ["probe".to_owned()].into_iter().chain(std::iter::from_fn(|| words.next())).map(Vec::from).collect();
+    let started = memory_copy().and_then(|program| {
+        let path = CString::new(format!("/proc/self/fd/{}", program.as_raw_fd()))?;
+        Err::<(), _>(exec::exec(&path, &Image::of_session(&arguments, &[])?))
+    });
+    Ok(Outcome::of(started, |()| "started".to_owned()))
+}
+
+fn memory_copy() -> io::Result<File> {
+    let mut copy = File::from(rustix::fs::memfd_create(c"probe", rustix::fs::MemfdFlags::CLOEXEC)?);
+    io::copy(&mut File::open("/proc/self/exe")?, &mut copy)?;
+    Ok(copy)
+}
+
+/// Reads a file without a call that reads.
+fn splice_file(words: &mut Words) -> Result<Outcome, Mistake> {
+    let path = words.text("a path")?;
+    let moved = File::open(path).and_then(|file| {
+        let (mut reader, writer) = io::pipe()?;
+        let moved =
+            rustix::pipe::splice(&file, None, &writer, None, 4096, rustix::pipe::SpliceFlags::empty())?;
+        drop(writer);
+        let mut contents = Vec::with_capacity(moved);
+        reader.read_to_end(&mut contents)?;
+        Ok(contents)
+    });
+    Ok(Outcome::of(moved, |contents| format!("{} bytes", contents.len())))
 }
 
 fn io_uring(_: &mut Words) -> Result<Outcome, Mistake> {

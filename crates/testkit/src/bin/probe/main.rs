@@ -44,7 +44,9 @@ fn main() -> ExitCode {
     let Some(name) = words.next() else { return usage("which probe?") };
     let mut probes = SECTIONS.iter().copied().flatten();
     if name == "--list" {
-        probes.for_each(|probe| println!("{:3} {} {}", probe.threat, probe.name, probe.takes));
+        let mut all: Vec<_> = probes.collect();
+        all.sort_by_key(|probe| probe.threat);
+        all.iter().for_each(|probe| println!("{:3} {} {}", probe.threat, probe.name, probe.takes));
         return ExitCode::SUCCESS;
     }
     let Some(probe) = probes.find(|probe| *probe.name == *name) else {

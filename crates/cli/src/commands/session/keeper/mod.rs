@@ -7,12 +7,14 @@ mod log;
 mod process;
 mod serve;
 mod shell;
+mod told;
 
 use std::fs::OpenOptions;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
+use cofferdam_control::connection::Connection;
 use cofferdam_control::place::Listener;
 use cofferdam_linux_sys::exec::Image;
 use cofferdam_linux_sys::signals::Signals;
@@ -25,8 +27,10 @@ use super::protocol::{Born, Setup};
 use crate::commands::run::publish::Published;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::outlet::line::Line;
 use serve::{Doors, Keeper};
 use shell::Left;
+use told::Told;
 
 /// The keeper ends on these, and the session with it.
 const ENDING: [i32; 4] = [1, 2, 3, 15];
@@ -53,31 +57,51 @@ pub fn keep() -> Result<Exit, Failure> {
 fn prepare(parent: &Channel) -> Result<(Keeper, Signals, Report), Born> {
     // Before the plan and the environment have come: the sandbox begins as a copy of this process.
     let prepared = launch::prepare().map_err(|error| no_socket(&error))?;
-    let (setup, first, published) = receive(parent).map_err(|error| no_socket(&error))?;
-    let (sandbox, report) = prepared.build(&setup.plan).map_err(Born::NotBuilt)?;
+    let Handed { mut setup, first, published, line } = receive(parent).map_err(|error| no_socket(&error))?;
+    let (mut sandbox, report) = prepared.build(&setup.plan).map_err(Born::NotBuilt)?;
+    // Before there is another thread, which would get the signals that are meant for this one.
     let signals = Signals::take_over(&ENDING).map_err(|error| no_socket(&error))?;
+    let told = Told::default();
+    let way_back = setup.way_out.take().and_then(|way_out| way_out.way_back);
+    let way_out = line.map(|connection| {
+        let line = Line { connection, way_back };
+        line.serve(sandbox.take_doors(), told.teller())
+    });
+    let way_out = way_out.transpose().map_err(|error| Born::NoWayOut(error.to_string()))?;
     let listener = listen(&setup).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => Born::NameTaken,
         _ => no_socket(&error),
     })?;
     let left = Left::new(setup.workspace.clone().into(), &first);
     let end = setup.lifetime.map(|lifetime| Instant::now() + lifetime);
-    Ok((Keeper::new(sandbox, Doors { listener, published }, left, setup, end), signals, report))
+    let doors = Doors { listener, published, way_out, told };
+    let mut keeper = Keeper::new(sandbox, doors, left, setup, end);
+    keeper.missing = report.lacking().map(|layer| layer.name).collect();
+    Ok((keeper, signals, report))
 }
 
 fn no_socket(error: &io::Error) -> Born {
     Born::NoSocket(error.to_string())
 }
 
-fn receive(parent: &Channel) -> io::Result<(Setup, Image, Published)> {
+struct Handed {
+    setup: Setup,
+    first: Image,
+    published: Published,
+    line: Option<Connection>,
+}
+
+fn receive(parent: &Channel) -> io::Result<Handed> {
     let gone = || io::Error::other("the one who wanted the session is gone");
     let (setup, mut descriptors) = parent.receive::<Setup>()?.ok_or_else(gone)?;
-    if descriptors.len() != 1 + setup.published.len() {
+    if descriptors.len() != 1 + setup.published.len() + usize::from(setup.way_out.is_some()) {
         return Err(gone());
     }
-    let image = Image::from_bytes(&channel::read_memory_file(descriptors.remove(0))?)?;
+    let line = if setup.way_out.is_some() { descriptors.pop() } else { None };
+    let line = line.map(|line| Connection::handed(Channel::from_connected(line)));
+    let first = Image::from_bytes(&channel::read_memory_file(descriptors.remove(0))?)?;
     let published = Published::handed(setup.published.iter().copied().zip(descriptors));
-    Ok((setup, image, published))
+    Ok(Handed { setup, first, published, line })
 }
 
 fn listen(setup: &Setup) -> io::Result<Listener> {

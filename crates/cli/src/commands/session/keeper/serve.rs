@@ -3,22 +3,26 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use cofferdam_linux_sys::exec::Image;
+use cofferdam_linux_sys::footprint;
 use cofferdam_linux_sys::signals::Signals;
 use cofferdam_sandbox::channel::{self, Channel};
 use cofferdam_sandbox::launch::{News, Sandbox, Start};
 use cofferdam_sandbox::messages::{Last, Window};
+use cofferdam_sandbox::report::LayerName;
 use cofferdam_sandbox::text::Text;
 use rustix::fs::{CWD, Mode, OFlags};
 
 use super::process::{self, Process, Role};
 use super::shell::Left;
+use super::told::Told;
 use super::wait;
 use crate::commands::run::publish::Published;
-use crate::commands::run::supervise::{End, GRACE, How, TERM};
+use crate::commands::run::supervise::{AT_REST, End, GRACE, How, TERM};
 use crate::commands::session::protocol::{Cleared, Refusal, Reply, Request, Setup, Status, What};
+use crate::outlet::line::Held;
 use cofferdam_control::place::Listener;
 
 /// Ended processes whose status and output are kept.
@@ -30,8 +34,12 @@ pub struct Keeper {
     /// Gone from the moment the session ends, so that nobody finds it any more.
     listener: Option<Listener>,
     published: Published,
+    /// Who lets the session out; gone with this process.
+    _way_out: Option<Held>,
+    told: Told,
     left: Left,
     setup: Setup,
+    pub missing: Vec<LayerName>,
     started: u64,
     end: Option<Instant>,
     idle_since: Instant,
@@ -47,6 +55,10 @@ pub struct Doors {
     pub listener: Listener,
     /// Those who use a port of it.
     pub published: Published,
+    /// And where it gets out.
+    pub way_out: Option<Held>,
+    /// What is said about that.
+    pub told: Told,
 }
 
 struct Client {
@@ -84,8 +96,11 @@ impl Keeper {
             sandbox,
             listener: Some(doors.listener),
             published: doors.published,
+            _way_out: doors.way_out,
+            told: doors.told,
             left,
             setup,
+            missing: Vec::new(),
             started: process::seconds(SystemTime::now()),
             end,
             idle_since: Instant::now(),
@@ -98,8 +113,14 @@ impl Keeper {
 
     /// Serves until the sandbox is gone.
     pub fn serve(&mut self, signals: &Signals) -> io::Result<()> {
+        let mut at_rest = false;
         loop {
-            for source in self.ready(signals)? {
+            let ready = self.ready(signals, (!at_rest).then_some(AT_REST))?;
+            if ready.is_empty() && !at_rest {
+                footprint::shrink();
+            }
+            at_rest = ready.is_empty();
+            for source in ready {
                 match source {
                     Source::Sandbox => {
                         if let Some(held) = self.hear()? {
@@ -126,7 +147,8 @@ impl Keeper {
         }
     }
 
-    fn ready(&self, signals: &Signals) -> io::Result<Vec<Source>> {
+    /// What is ready, as soon as something is; nothing if that takes longer than this, or until a deadline.
+    fn ready(&self, signals: &Signals, patience: Option<Duration>) -> io::Result<Vec<Source>> {
         let mut awaited: Vec<(Source, BorrowedFd<'_>)> =
             vec![(Source::Sandbox, self.sandbox.as_fd()), (Source::Signals, signals.as_fd())];
         awaited.extend(self.listener.iter().map(|listener| (Source::Listener, listener.as_fd())));
@@ -138,8 +160,8 @@ impl Keeper {
         }));
         let descriptors: Vec<BorrowedFd<'_>> = awaited.iter().map(|(_, descriptor)| *descriptor).collect();
         let now = Instant::now();
-        let longest = self.next_deadline().map(|deadline| deadline.saturating_duration_since(now));
-        let ready = wait(&descriptors, longest)?;
+        let until_deadline = self.next_deadline().map(|deadline| deadline.saturating_duration_since(now));
+        let ready = wait(&descriptors, until_deadline.into_iter().chain(patience).min())?;
         Ok(awaited.iter().zip(ready).filter(|(_, ready)| *ready).map(|((source, _), _)| *source).collect())
     }
 
@@ -182,7 +204,7 @@ impl Keeper {
     fn hear(&mut self) -> io::Result<Option<Vec<Text>>> {
         let (id, news) = self.sandbox.news()?;
         match news {
-            News::Gone { held } => return Ok(Some(held)),
+            News::Gone { held, .. } => return Ok(Some(held)),
             News::Started { terminal } => self.started(id, terminal)?,
             News::NotStarted(why) => {
                 if let Some(mut process) = self.processes.remove(&id) {
@@ -224,7 +246,8 @@ impl Keeper {
         if matches!(process.role, Role::Foreground { .. }) {
             self.processes.remove(&id);
         }
-        self.tell(client, &Reply::Ended(End { how, held }), &[]);
+        let told = if client.is_some() { self.told.take() } else { Vec::new() };
+        self.tell(client, &Reply::Ended(End { how, held, told }), &[]);
         self.tell_log(id);
         self.idle_since = Instant::now();
         self.forget_oldest();
@@ -241,7 +264,9 @@ impl Keeper {
     fn farewell(&mut self, held: &[Text]) {
         for client in self.clients.values() {
             let reply = match client.waits {
-                Waits::Process(_) => Reply::Ended(End { how: How::Lost, held: held.to_vec() }),
+                Waits::Process(_) => {
+                    Reply::Ended(End { how: How::Lost, held: held.to_vec(), told: self.told.take() })
+                }
                 _ => Reply::Gone { held: held.to_vec() },
             };
             // One who has gone meanwhile does not want to know.
@@ -491,6 +516,7 @@ impl Keeper {
             workspace: self.setup.workspace.clone(),
             directory: self.left.directory.as_path().into(),
             started: self.started,
+            missing: self.missing.clone(),
             processes: self.processes.iter().map(|(id, process)| process.status(*id)).collect(),
         }
     }

@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use cofferdam_control::connection::Hello;
-use cofferdam_control::messages::egress::{self, Health, Opening, Socket, Status};
+use cofferdam_control::messages::egress::{self, Health, KeptToken, Opening, Socket, Status};
 use cofferdam_control::messages::{Refusal, Reply, Request};
 
 use super::{Asked, Desk, What};
@@ -61,7 +61,9 @@ impl Desk {
             egress::Request::Status => Some((Job::Status, What::Status)),
             egress::Request::Metrics => Some((Job::Metrics, What::Metrics)),
             egress::Request::Reload => Some((Job::Reload, What::Reload)),
-            egress::Request::Open(opening) => self.open(connection, opening),
+            egress::Request::Open(opening) => self.open(connection, opening, None),
+            egress::Request::Resume { opening, tokens } => self.open(connection, opening, Some(tokens)),
+            egress::Request::Leave => self.let_go(connection),
             egress::Request::Serve(sockets) => self.serve_on(connection, sockets, descriptors),
         };
         let Some((job, what)) = understood else { return Some(Reply::Refused(Refusal::NotUnderstood)) };
@@ -79,19 +81,38 @@ impl Desk {
     pub(super) fn unanswered(&self, what: &What) -> Reply {
         match what {
             What::Status => Reply::Egress(egress::Reply::Status(Box::new(self.status(None)))),
+            What::Leave => Reply::Egress(egress::Reply::Left),
             _ => Reply::Refused(Refusal::Unavailable),
         }
     }
 
-    fn open(&mut self, connection: u64, opening: Opening) -> Option<(Job, What)> {
+    fn open(
+        &mut self,
+        connection: u64,
+        opening: Opening,
+        kept: Option<Vec<KeptToken>>,
+    ) -> Option<(Job, What)> {
         let known = self.connections.get(connection)?;
         if known.client.is_some() {
             return None;
         }
         // Never used again, and not those of the connection: a client is opened once.
-        known.client = Some(connection);
-        let job = Job::Open { client: connection, opening: opening.clone(), kept: None };
-        Some((job, What::Open { client: connection, opening }))
+        let client = connection;
+        known.client = Some(client);
+        let job = Job::Open { client, opening: opening.clone(), kept: kept.clone() };
+        Some((
+            job,
+            match kept {
+                None => What::Open { client, opening },
+                Some(tokens) => What::Resume { client, opening, tokens },
+            },
+        ))
+    }
+
+    fn let_go(&mut self, connection: u64) -> Option<(Job, What)> {
+        let client = self.connections.get(connection)?.client.take()?;
+        self.clients.remove(&client);
+        Some((Job::Close { client }, What::Leave))
     }
 
     fn serve_on(
@@ -113,11 +134,16 @@ impl Desk {
 
     pub(super) fn reply(&mut self, connection: u64, what: What, answer: Answer) -> Reply {
         let reply = match (what, answer) {
-            (What::Open { client, opening }, Answer::Opened { opened, kept }) => {
-                self.clients.insert(client, Client::new(opening, kept));
+            (What::Open { client, opening }, Answer::Opened(opened)) => {
+                self.clients.insert(client, Client::new(opening, opened.kept.clone()));
                 egress::Reply::Opened(opened)
             }
-            (What::Open { .. }, Answer::Failed { sentence, .. }) => {
+            (What::Resume { client, opening, tokens }, Answer::Done) => {
+                self.clients.insert(client, Client::new(opening, tokens));
+                egress::Reply::Resumed
+            }
+            (What::Leave, _) => egress::Reply::Left,
+            (What::Open { .. } | What::Resume { .. }, Answer::Failed { sentence, .. }) => {
                 if let Some(connection) = self.connections.get(connection) {
                     connection.client = None;
                 }

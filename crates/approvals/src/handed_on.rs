@@ -1,0 +1,122 @@
+//! Commands that are handed on by programs nobody has listed as wrappers.
+//!
+//! What runs other commands says so with the same few words everywhere: `run`, `exec`, `--`, `-c`, `--command`. Behind
+//! one of them, a word that names a destructive program or a shell, or a text that is a dangerous command, is judged as
+//! what it looks like. A program that only prints or searches is left alone.
+
+use cofferdam_shell_syntax::{Shell, Word};
+
+use crate::Decision;
+use crate::call::Call;
+use crate::judge::Judge;
+use crate::rules::{PLAIN, RULE_INDEX, TOOL_INDEX};
+
+/// Words after which a command is expected.
+const HANDS_ON: &[&str] = &[
+    "--",
+    "-c",
+    "-C",
+    "-e",
+    "-x",
+    "run",
+    "exec",
+    "execute",
+    "shell",
+    "ssh",
+    "enter",
+    "invoke",
+    "do",
+    "with",
+    "console",
+    "forall",
+    "foreach",
+    "--command",
+    "--cmd",
+    "--exec",
+    "--execute",
+    "--run",
+    "--shell",
+    "--script",
+    "--scripts",
+    "--eval",
+    "--host",
+    "--on",
+    "--before",
+    "--after",
+    "--then",
+    "--on-change",
+    "--run-command",
+    "-cmd",
+    "-exec",
+    "-command",
+    "spawn",
+    "launch",
+    "dispatch",
+    "start",
+];
+/// Programs that nobody names in this place without meaning to run them.
+const STARTS: &[&str] = &[
+    "rm",
+    "dd",
+    "shred",
+    "sh",
+    "bash",
+    "zsh",
+    "dash",
+    "sudo",
+    "doas",
+    "reboot",
+    "shutdown",
+    "poweroff",
+    "halt",
+    "mkfs",
+    "wipefs",
+    "chmod",
+    "chown",
+    "env",
+    "nohup",
+    "killall",
+    "pkill",
+    "iptables",
+    "systemctl",
+    "crontab",
+    "useradd",
+    "userdel",
+    "passwd",
+    "mv",
+    "truncate",
+    "find",
+];
+
+impl Judge<'_> {
+    pub(crate) fn handed_on(&mut self, shell: &mut Shell, program: &str, call: &Call) {
+        if PLAIN.binary_search(&program).is_ok() || call.argv.len() < 3 {
+            return;
+        }
+        // Nothing is known of it at all: then a command may stand anywhere behind it.
+        let strange = RULE_INDEX.find(program).next().is_none() && TOOL_INDEX.find(program).next().is_none();
+        for at in 1..call.argv.len() {
+            let word = &call.argv[at];
+            let expected = HANDS_ON.contains(&call.argv[at - 1].text());
+            let rest = &call.argv[at..];
+            let plainly = strange && at == 1 && rest.get(1).is_some_and(|next| next.text().starts_with('-'));
+            if (expected || plainly) && rest.len() > 1 && STARTS.contains(&word.text()) {
+                self.inspect(shell, &call.with_argv(rest.to_vec()));
+                return;
+            }
+            let text = match word.text().split_once('=') {
+                Some((option, text)) if HANDS_ON.contains(&option) => word.with_text(text),
+                _ if expected => word.clone(),
+                _ => continue,
+            };
+            self.handed_text(shell, &text, call);
+        }
+    }
+
+    fn handed_text(&mut self, shell: &mut Shell, text: &Word, call: &Call) {
+        let Some(known) = text.as_known().filter(|known| known.trim().contains(' ')) else { return };
+        if crate::judge(known, self.context).decision != Decision::Allow {
+            self.script(shell, text, &[], call);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Recipes that this very text has written, and that a build or test tool then runs.
+
+use cofferdam_shell_syntax::{FileContent, Input, Shell, Word};
+
+use crate::Category;
+use crate::call::Call;
+use crate::judge::{Judge, Report};
+use crate::language::Language;
+
+const WRITTEN: Report = Report::ask(
+    "written-scripts",
+    Category::HiddenExecution,
+    "It runs scripts that this very command has written.",
+);
+
+impl Judge<'_> {
+    pub(crate) fn recipes(&mut self, shell: &mut Shell, program: &str, call: &Call) {
+        match program {
+            "make" | "gmake" => self.written_makefile(shell, call),
+            "npm" | "yarn" | "pnpm" | "bun" => self.written_package(shell, call),
+            "pytest" | "py.test" | "tox" | "nox" => self.written_python(shell, &["conftest.py"], call),
+            "pip" | "pip3" | "uv" | "poetry" => self.written_python(shell, &["setup.py"], call),
+            _ => {}
+        }
+    }
+
+    /// Recipes of a makefile that this very text has written.
+    fn written_makefile(&mut self, shell: &mut Shell, call: &Call) {
+        let name = call.value(&["-f", "--file"]).map_or("Makefile", Word::text).to_owned();
+        let text = match shell.file(&name) {
+            Some(FileContent::Text(text)) => text.text().to_owned(),
+            _ => match call.input.text() {
+                Some(text) if name == "-" => text.text().to_owned(),
+                _ => return,
+            },
+        };
+        for line in text.lines() {
+            let recipe = line.strip_prefix('\t').or_else(|| line.split_once(";").map(|(_, recipe)| recipe));
+            if let Some(recipe) = recipe {
+                shell.run_child(
+                    &recipe.trim().trim_start_matches(['@', '-']).replace("$$", "$"),
+                    Vec::new(),
+                    &Input::Inherited,
+                    self,
+                );
+            }
+        }
+    }
+
+    /// The scripts of a package: those that it is told to run, and those that an installation runs unasked.
+    fn written_package(&mut self, shell: &mut Shell, call: &Call) {
+        let Some(FileContent::Text(text)) = shell.file("package.json").cloned() else { return };
+        let package: serde_json::Value = match text.as_known().map(serde_json::from_str) {
+            Some(Ok(package)) => package,
+            _ if text.text().contains("scripts") => return self.report(&WRITTEN, call.line()),
+            _ => return,
+        };
+        for (name, script) in package["scripts"].as_object().into_iter().flatten() {
+            if name.contains("install") {
+                self.report(&WRITTEN, call.line());
+            }
+            if let Some(script) = script.as_str() {
+                shell.run_child(script, Vec::new(), &Input::Inherited, self);
+            }
+        }
+    }
+
+    /// Python that a tool loads because of its name.
+    fn written_python(&mut self, shell: &mut Shell, names: &[&str], call: &Call) {
+        for name in names {
+            if let Some(FileContent::Text(text)) = shell.file(name).cloned() {
+                self.code(shell, Language::Python, &text, call);
+            }
+        }
+    }
+}

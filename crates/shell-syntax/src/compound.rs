@@ -1,0 +1,214 @@
+//! Loops, conditions and groups.
+
+use shuck_ast as ast;
+
+use crate::shell::Value;
+use crate::{Doubt, Input, Shell, Source, Watch, Word};
+
+/// A loop over more words than this is followed for the first ones, and once more with an unknown word.
+const MOST_ROUNDS: usize = 16;
+
+impl Shell {
+    pub(crate) fn compound(
+        &mut self,
+        compound: &ast::CompoundCommand,
+        source: &str,
+        input: &Input,
+        watch: &mut dyn Watch,
+    ) -> Word {
+        use ast::CompoundCommand as Compound;
+        match compound {
+            Compound::If(clause) => {
+                self.sequence(&clause.condition, source, input, watch);
+                self.maybe(|shell| {
+                    let mut output = shell.sequence(&clause.then_branch, source, input, watch);
+                    for (condition, branch) in &clause.elif_branches {
+                        shell.sequence(condition, source, input, watch);
+                        output.push(&shell.sequence(branch, source, input, watch));
+                    }
+                    if let Some(branch) = &clause.else_branch {
+                        output.push(&shell.sequence(branch, source, input, watch));
+                    }
+                    output
+                })
+            }
+            Compound::For(clause) => {
+                let words = match &clause.words {
+                    Some(words) => self.fields(words.iter(), source, watch),
+                    None => self.positional.to_vec(),
+                };
+                let names: Vec<String> = clause
+                    .targets
+                    .iter()
+                    .filter_map(|target| Some(target.name.as_ref()?.as_str().to_owned()))
+                    .collect();
+                self.rounds(
+                    names.first().map_or("", String::as_str),
+                    &words,
+                    &clause.body,
+                    (source, input),
+                    watch,
+                )
+            }
+            Compound::Foreach(clause) => {
+                let words = self.fields(clause.words.iter(), source, watch);
+                self.rounds(clause.variable.as_str(), &words, &clause.body, (source, input), watch)
+            }
+            Compound::Select(clause) => {
+                let words = self.fields(clause.words.iter(), source, watch);
+                self.rounds(clause.variable.as_str(), &words, &clause.body, (source, input), watch)
+            }
+            Compound::Repeat(clause) => self.sequence(&clause.body, source, input, watch),
+            Compound::ArithmeticFor(clause) => {
+                for node in [&clause.init_ast, &clause.condition_ast, &clause.step_ast].into_iter().flatten()
+                {
+                    self.arithmetic(node, source, watch);
+                }
+                if let Some(ast::ArithmeticExpr::Assignment {
+                    target: ast::ArithmeticLvalue::Variable(name),
+                    ..
+                }) = clause.init_ast.as_ref().map(|node| &node.kind)
+                {
+                    self.set(name.as_str(), Value::Scalar(Word::unknown(None)));
+                }
+                self.maybe(|shell| shell.sequence(&clause.body, source, input, watch))
+            }
+            Compound::While(clause) => self.repeat(&clause.condition, &clause.body, source, input, watch),
+            Compound::Until(clause) => self.repeat(&clause.condition, &clause.body, source, input, watch),
+            Compound::Case(clause) => {
+                self.single(&clause.word, source, watch);
+                self.maybe(|shell| {
+                    let mut output = Word::default();
+                    for case in &clause.cases {
+                        for pattern in &case.patterns {
+                            shell.pattern_words(pattern, source, watch);
+                        }
+                        output.push(&shell.sequence(&case.body, source, input, watch));
+                    }
+                    output
+                })
+            }
+            Compound::Subshell(body) => self.in_subshell(|shell| shell.sequence(body, source, input, watch)),
+            Compound::BraceGroup(body) => self.sequence(body, source, input, watch),
+            Compound::Arithmetic(command) => {
+                if let Some(node) = &command.expr_ast {
+                    self.arithmetic(node, source, watch);
+                }
+                Word::default()
+            }
+            Compound::Time(clause) => match &clause.command {
+                Some(command) => self.statement(command, source, input, watch),
+                None => Word::default(),
+            },
+            Compound::Conditional(conditional) => {
+                self.condition(&conditional.expression, source, watch);
+                Word::default()
+            }
+            Compound::Coproc(clause) => {
+                self.concurrently(|shell| shell.statement(&clause.body, source, input, watch))
+            }
+            Compound::Always(clause) => {
+                let mut output = self.sequence(&clause.body, source, input, watch);
+                output.push(&self.sequence(&clause.always_body, source, input, watch));
+                output
+            }
+        }
+    }
+
+    fn rounds(
+        &mut self,
+        name: &str,
+        words: &[Word],
+        body: &ast::StmtSeq,
+        (source, input): (&str, &Input),
+        watch: &mut dyn Watch,
+    ) -> Word {
+        let mut output = Word::default();
+        for word in words.iter().take(MOST_ROUNDS) {
+            self.variables.insert(name, Value::Scalar(word.clone()));
+            output.push(&self.sequence(body, source, input, watch));
+        }
+        if words.len() > MOST_ROUNDS {
+            self.set(name, Value::Scalar(Word::unknown(Some(Source::Variable(name.to_owned())))));
+            output.push(&self.sequence(body, source, input, watch));
+        }
+        output
+    }
+
+    /// A loop with a condition: once, or once for every known line that its condition reads.
+    fn repeat(
+        &mut self,
+        condition: &ast::StmtSeq,
+        body: &ast::StmtSeq,
+        source: &str,
+        input: &Input,
+        watch: &mut dyn Watch,
+    ) -> Word {
+        let lines: Vec<Word> = match input.text().and_then(|text| Some((text, text.as_known()?))) {
+            Some((word, text)) => text.lines().take(MOST_ROUNDS).map(|line| word.with_text(line)).collect(),
+            None => Vec::new(),
+        };
+        let forever = condition.stmts.first().is_some_and(|first| {
+            matches!(first.span.slice(source).trim_end_matches([';', ' ']), "true" | ":")
+        });
+        let jobs = body
+            .stmts
+            .iter()
+            .any(|statement| matches!(statement.terminator, Some(ast::StmtTerminator::Background(_))));
+        if forever && jobs && body.stmts.len() == 1 {
+            self.doubt(Doubt::EndlessJobs);
+        }
+        if lines.is_empty() {
+            self.sequence(condition, source, input, watch);
+            return self.maybe(|shell| shell.sequence(body, source, input, watch));
+        }
+        let mut output = Word::default();
+        for line in lines {
+            let input = Input::Text(line.into());
+            self.sequence(condition, source, &input, watch);
+            output.push(&self.sequence(body, source, &input, watch));
+        }
+        output
+    }
+
+    pub(crate) fn condition(
+        &mut self,
+        expression: &ast::ConditionalExpr,
+        source: &str,
+        watch: &mut dyn Watch,
+    ) {
+        use ast::ConditionalExpr as Expr;
+        match expression {
+            Expr::Binary(binary) => {
+                self.deeper(|shell| shell.condition(&binary.left, source, watch));
+                self.deeper(|shell| shell.condition(&binary.right, source, watch));
+            }
+            Expr::Unary(unary) => self.deeper(|shell| shell.condition(&unary.expr, source, watch)),
+            Expr::Parenthesized(inner) => self.deeper(|shell| shell.condition(&inner.expr, source, watch)),
+            Expr::Word(word) | Expr::Regex(word) => {
+                let word = self.single(word, source, watch);
+                self.prompt(word.text(), watch);
+            }
+            Expr::Pattern(pattern) => self.pattern_words(pattern, source, watch),
+            Expr::VarRef(reference) => {
+                self.access(reference, source, watch);
+            }
+        }
+    }
+    /// What a pattern substitutes is run before anything is matched.
+    fn pattern_words(&mut self, pattern: &ast::Pattern, source: &str, watch: &mut dyn Watch) {
+        for part in &pattern.parts {
+            match &part.kind {
+                ast::PatternPart::Word(word) => {
+                    self.single(word, source, watch);
+                }
+                ast::PatternPart::Group { patterns, .. } => {
+                    for pattern in patterns {
+                        self.deeper(|shell| shell.pattern_words(pattern, source, watch));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
