@@ -87,7 +87,9 @@ fn escaped_slowly(mut text: &[u8], lead: &[u8], length: usize) -> Option<Vec<u8>
     Some(bytes)
 }
 
-const ENCODERS: [fn(&[u8]) -> Vec<u8>; 9] = [
+type Encoder = fn(&[u8]) -> Vec<u8>;
+
+const ENCODERS: [Encoder; 9] = [
     <[u8]>::to_vec,
     |text| each(text, |byte| format!("%{byte:02x}")),
     |text| {
