@@ -40,7 +40,7 @@ impl Judge<'_> {
             | "mcs" => {
                 for word in call.arguments() {
                     match call.input.text().filter(|_| word.text() == "-") {
-                        Some(text) => self.source_text(shell, &text.text().to_owned()),
+                        Some(text) => self.source_text(shell, text.text()),
                         None => self.written_source(shell, word.text(), call),
                     }
                 }
