@@ -1,5 +1,7 @@
 //! One call of a program, after the wrappers in front of it have been taken off.
 
+use std::rc::Rc;
+
 use cofferdam_shell_syntax::{Input, SimpleCommand, Word};
 
 use crate::Context;
@@ -7,9 +9,9 @@ use crate::place::Path;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
-    pub argv: Vec<Word>,
+    pub argv: Rc<Vec<Word>>,
     pub input: Input,
-    pub directory: Option<String>,
+    pub directory: Option<Rc<str>>,
     /// On another machine or in a container: paths there are not those here.
     pub elsewhere: bool,
 }
@@ -17,7 +19,7 @@ pub(crate) struct Call {
 impl Call {
     pub fn of(command: &SimpleCommand) -> Self {
         Self {
-            argv: command.argv.clone(),
+            argv: Rc::clone(&command.argv),
             input: command.input.clone(),
             directory: command.directory.clone(),
             elsewhere: false,
@@ -26,8 +28,8 @@ impl Call {
 
     /// The same circumstances with another command.
     #[must_use]
-    pub fn with_argv(&self, argv: Vec<Word>) -> Self {
-        Self { argv, input: self.input.clone(), directory: self.directory.clone(), ..*self }
+    pub fn with_argv(&self, argv: impl Into<Rc<Vec<Word>>>) -> Self {
+        Self { argv: argv.into(), input: self.input.clone(), directory: self.directory.clone(), ..*self }
     }
 
     /// The name of the program without its directory; `None` when it is not known.
@@ -86,7 +88,7 @@ impl Call {
     /// The call as one line, cut to what a person reads at a glance.
     pub fn line(&self) -> String {
         let mut line = String::new();
-        for word in &self.argv {
+        for word in self.argv.iter() {
             if !line.is_empty() {
                 line.push(' ');
             }

@@ -34,7 +34,8 @@ impl Judge<'_> {
                         .position(|word| matches!(word.text(), ";" | "+"))
                         .map_or(arguments.len(), |end| at + 1 + end);
                     for word in &found {
-                        let argv = arguments[at + 1..end].iter().map(|part| placed(part, word)).collect();
+                        let argv: Vec<Word> =
+                            arguments[at + 1..end].iter().map(|part| placed(part, word)).collect();
                         self.inspect(shell, &call.with_argv(argv));
                     }
                     at = end;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
 use cofferdam_shell_syntax::{
     Doubt, Input, RedirectKind, Shell, SimpleCommand, Source, Surroundings, Watch, Word, misleading,
@@ -47,8 +47,16 @@ fn judge_with(command: &str, context: &Context, calls: Option<Vec<Call>>) -> (Ve
         user: context.user.clone(),
     };
     let mut shell = Shell::new(surroundings);
-    let mut judge =
-        Judge { context, findings: Vec::new(), calls, depth: 0, unpacked: false, judged: HashSet::new() };
+    let mut judge = Judge {
+        context,
+        findings: Vec::new(),
+        calls,
+        depth: 0,
+        unpacked: false,
+        judged: HashSet::new(),
+        harmless_targets: HashSet::new(),
+        memory: RandomState::new(),
+    };
     shell.run_text(command, &mut judge);
     shell.run_uncalled(&mut judge);
     judge.text(command);
@@ -98,6 +106,10 @@ pub(crate) struct Judge<'a> {
     pub unpacked: bool,
     /// Calls that were looked at and would be judged the same again.
     judged: HashSet<u64>,
+    /// Files that may be written, as far as their names tell.
+    pub harmless_targets: HashSet<u64>,
+    /// Keys of its own for each judgement, so that nobody can make two names look the same.
+    pub memory: RandomState,
 }
 
 impl Watch for Judge<'_> {
@@ -165,8 +177,13 @@ impl Judge<'_> {
         if let Some(calls) = &mut self.calls {
             calls.push(call.clone());
         }
-        if repeats_itself(&program, call) && !self.judged.insert(fingerprint(call)) {
-            return;
+        if let Some(print) = fingerprint(call, &self.memory) {
+            if self.judged.contains(&print) {
+                return;
+            }
+            if repeats_itself(&program, call) {
+                self.judged.insert(print);
+            }
         }
         self.service_script(call);
         self.hidden_names(&program, call);
@@ -225,7 +242,7 @@ impl Judge<'_> {
             return None;
         }
         if let Some(program) = conventional(word) {
-            let mut argv = call.argv.clone();
+            let mut argv = call.argv.to_vec();
             argv[0] = Word::known(program);
             return Some(Cow::Owned(call.with_argv(argv)));
         }
@@ -235,7 +252,7 @@ impl Judge<'_> {
         if known.is_empty() {
             return None;
         }
-        let mut argv = call.argv.clone();
+        let mut argv = call.argv.to_vec();
         argv[0] = Word::known(known);
         Some(Cow::Owned(call.with_argv(argv)))
     }
@@ -343,35 +360,36 @@ impl Judge<'_> {
     }
 }
 
-/// Whether a call is judged by its words alone, so that the same call need not be judged again: it runs no file, opens no
-/// wrapper, reads nothing from another command and leaves nothing behind that a later call could run.
+/// Whether a call with a fingerprint is judged by its words alone, so that the same call need not be judged again: it runs
+/// no file, opens no wrapper and leaves nothing behind that a later call could run.
 fn repeats_itself(program: &str, call: &Call) -> bool {
     const STATEFUL: &[&str] = &[
         ".", "aria2c", "bun", "bsdtar", "cmake", "curl", "docker", "eval", "fd", "find", "gh", "git", "make",
         "npm", "parallel", "pnpm", "podman", "pytest", "rsync", "scp", "sftp", "source", "tar", "trap",
         "unzip", "wget", "xargs", "yarn",
     ];
-    call.input == Input::Inherited
-        && !call.argv[0].text().contains('/')
+    !call.argv[0].text().contains('/')
         && STATEFUL.binary_search(&program).is_err()
         && crate::language::Language::of(program).is_none()
         && !crate::interpreter::is_shell(program)
         && WRAPPER_INDEX.find(program).next().is_none()
-        && call.argv.iter().flat_map(Word::sources).all(|source| matches!(source, Source::Variable(_)))
 }
 
-fn fingerprint(call: &Call) -> u64 {
-    let mut hasher = std::hash::DefaultHasher::new();
-    for word in &call.argv {
+/// The words of a call, and where it would run. A call that reads from another command, or has words of one, has none.
+fn fingerprint(call: &Call, memory: &RandomState) -> Option<u64> {
+    if call.input != Input::Inherited {
+        return None;
+    }
+    let mut hasher = memory.build_hasher();
+    for word in call.argv.iter() {
         (word.text(), word.is_glob()).hash(&mut hasher);
         for source in word.sources() {
-            if let Source::Variable(name) = source {
-                name.hash(&mut hasher);
-            }
+            let Source::Variable(name) = source else { return None };
+            name.hash(&mut hasher);
         }
     }
     (&call.directory, call.elsewhere).hash(&mut hasher);
-    hasher.finish()
+    Some(hasher.finish())
 }
 
 /// `cat$IFS/etc/passwd`: the separator within what looks like one word. `OLD=$IFS` and `"$IFS"` are not that.

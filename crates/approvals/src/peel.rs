@@ -29,7 +29,7 @@ impl Judge<'_> {
                     rest.iter().position(|word| matches!(word.text(), "/c" | "/C" | "/k" | "/K"))
                 {
                     let text = rest[at + 1..].iter().map(Word::text).collect::<Vec<_>>().join(" ");
-                    let words = text.split_whitespace().map(Word::known).collect();
+                    let words: Vec<Word> = text.split_whitespace().map(Word::known).collect();
                     self.inspect(shell, &call.with_argv(words));
                 }
                 return true;

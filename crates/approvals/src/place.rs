@@ -212,20 +212,22 @@ impl Path {
 }
 
 fn absolute(text: &str, directory: Option<&str>) -> Option<String> {
-    let mut parts: Vec<&str> = Vec::new();
-    if !text.starts_with('/') {
-        parts.extend(directory?.split('/').filter(|part| !part.is_empty()));
-    }
-    for part in text.split('/') {
+    let base = if text.starts_with('/') { "" } else { directory? };
+    let mut whole = String::with_capacity(base.len() + text.len() + 2);
+    for part in base.split('/').chain(text.split('/')) {
         match part {
             "" | "." => {}
-            ".." => {
-                parts.pop();
+            ".." => whole.truncate(whole.rfind('/').unwrap_or(0)),
+            part => {
+                whole.push('/');
+                whole.push_str(part);
             }
-            part => parts.push(part),
         }
     }
-    Some(format!("/{}", parts.join("/")))
+    if whole.is_empty() {
+        whole.push('/');
+    }
+    Some(whole)
 }
 
 /// A component that stands for every name: `*`, `.*`, `?*`, `[!.]*`, `{,.}*`.

@@ -1,5 +1,7 @@
 //! What is written, and where.
 
+use std::hash::BuildHasher;
+
 use cofferdam_shell_syntax::{FileContent, RedirectKind, Shell, SimpleCommand, Word};
 
 use crate::Category::{Disks, FileDestruction, OwnPolicy, Persistence, ReverseShell, SystemControl};
@@ -61,7 +63,21 @@ impl Judge<'_> {
         self.written_with(target, call, &line);
     }
 
+    /// Scripts write to the same few files again and again; what was found harmless once is not looked at twice.
     fn written_with(&mut self, target: &Word, call: &Call, line: &str) {
+        let place = (target.text(), &call.directory, call.elsewhere, target.is_unknown());
+        let place = self.memory.hash_one(place);
+        if self.harmless_targets.contains(&place) {
+            return;
+        }
+        let before = self.findings.len();
+        self.written_to(target, call, line);
+        if self.findings.len() == before && !self.findings.iter().any(|finding| finding.words == line) {
+            self.harmless_targets.insert(place);
+        }
+    }
+
+    fn written_to(&mut self, target: &Word, call: &Call, line: &str) {
         let path = call.path(target, self.context);
         if matches!(
             path.text.as_str(),

@@ -39,9 +39,10 @@ impl Shell {
         {
             argv[0] = Word::known(program.clone());
         }
+        let argv = Rc::new(argv);
         let written = beginning(simple.span.slice(source)).to_owned();
         let command =
-            SimpleCommand { argv: argv.clone(), assignments, redirects, written, ..self.blank(input) };
+            SimpleCommand { argv: Rc::clone(&argv), assignments, redirects, written, ..self.blank(input) };
         if argv.is_empty() {
             // `$(<file)` is the contents of the file.
             let opened = command.redirects.iter().any(|redirect| redirect.kind == RedirectKind::Read);
@@ -54,7 +55,7 @@ impl Shell {
         }
         if let Some(output) = self.user_defined(&argv, input, watch) {
             // The function or alias stands in for the command; what it opens still counts.
-            self.emit(SimpleCommand { argv: Vec::new(), ..command }, watch);
+            self.emit(SimpleCommand { argv: Rc::default(), ..command }, watch);
             return output;
         }
         // `IFS=: read a b` splits by what stands in front of it, for this command alone.
@@ -261,7 +262,7 @@ impl Shell {
                 }
             }
         }
-        let command = SimpleCommand { argv, assignments: made, redirects, ..self.blank(input) };
+        let command = SimpleCommand { argv: argv.into(), assignments: made, redirects, ..self.blank(input) };
         self.emit(command, watch);
         Word::default()
     }
@@ -412,7 +413,7 @@ impl Shell {
             (_, Some(Some(path))) if path != "-" && !path.starts_with('+') => self.resolve(path),
             _ => None,
         };
-        self.directory = next;
+        self.directory = next.map(Into::into);
     }
 
     fn read(&mut self, name: &str, rest: &[Word], input: &Input, separators: &str) {

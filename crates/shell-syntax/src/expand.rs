@@ -202,7 +202,7 @@ impl Shell {
         let (name, rest) = text.split_once('/').map_or((text, None), |(name, rest)| (name, Some(rest)));
         let home = match name {
             "~" => self.surroundings.home.clone(),
-            "~+" => self.directory.clone().unwrap_or_else(|| HOLE.to_string()),
+            "~+" => self.directory.as_deref().map_or_else(|| HOLE.to_string(), str::to_owned),
             "~-" => HOLE.to_string(),
             "~root" => "/root".to_owned(),
             name if name == format!("~{}", self.surroundings.user) => self.surroundings.home.clone(),

@@ -47,7 +47,7 @@ impl Shell {
     fn well_known(&self, name: &str) -> Option<Word> {
         let value = match name {
             "HOME" => self.surroundings.home.as_str(),
-            "PWD" => return self.directory.as_ref().map(Word::known),
+            "PWD" => return self.directory.as_deref().map(Word::known),
             "USER" | "LOGNAME" => self.surroundings.user.as_str(),
             "IFS" => " \t\n",
             "TMPDIR" => "/tmp",

@@ -29,10 +29,10 @@ impl Reading {
             doubts.push(Doubt::Rejected);
         }
         let text = masked.unwrap_or_else(|| text.to_owned());
-        let parsed = Parser::new(&text).parse();
+        let (parsed, opinion) = second::beside(&text, || Parser::new(&text).parse());
         if parsed.status != ParseStatus::Clean {
             doubts.push(Doubt::Rejected);
-        } else if !second::agrees(&text, &parsed.file) {
+        } else if !second::agrees(opinion, &text, &parsed.file) {
             doubts.push(Doubt::Disagreement);
         }
         let file = parsed.file;
@@ -309,7 +309,7 @@ impl Shell {
                 };
                 let mut argv = vec![Word::known(name)];
                 argv.extend(self.fields(operand.iter().chain(rest), source, watch));
-                self.emit(SimpleCommand { argv, redirects, ..self.blank(input) }, watch);
+                self.emit(SimpleCommand { argv: argv.into(), redirects, ..self.blank(input) }, watch);
                 Word::default()
             }
             ast::Command::Decl(clause) => self.declaration(clause, redirects, source, input, watch),

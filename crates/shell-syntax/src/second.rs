@@ -11,33 +11,44 @@ const SMALL: usize = 40;
 const LARGE: usize = 8_000;
 const LARGE_STACK: usize = 96 << 20;
 
-/// Whether the second parser accepts the text and sees the same simple commands, word for word.
-pub(crate) fn agrees(text: &str, file: &first::File) -> bool {
+/// What the second parser makes of a text.
+pub(crate) enum Opinion {
+    /// Nothing yet: the text is short, and is parsed when somebody wants to know.
+    Later,
+    /// The commands that it sees, or that it accepts the text not at all.
+    Given(Option<Listing>),
+}
+
+/// Lets the second parser read a text, and does something else meanwhile.
+///
+/// A stack overflow ends the process and cannot be caught, so a text that could nest deeply is parsed where there is
+/// room for all of it. That is another thread, which need not be waited for.
+pub(crate) fn beside<T>(text: &str, first: impl FnOnce() -> T) -> (T, Opinion) {
     if text.len() > scan::LONGEST_SECOND {
-        return false;
+        return (first(), Opinion::Given(None));
     }
-    let theirs = match scan::openings(text) {
-        0..=SMALL => commands(text),
-        openings if openings <= LARGE => on_large_stack(text),
-        _ => return false,
+    match scan::openings(text) {
+        0..=SMALL => (first(), Opinion::Later),
+        openings if openings <= LARGE => std::thread::scope(|scope| {
+            let builder = std::thread::Builder::new().stack_size(LARGE_STACK);
+            let second = builder.spawn_scoped(scope, || commands(text)).ok();
+            let first = first();
+            (first, Opinion::Given(second.and_then(|thread| thread.join().ok()).flatten()))
+        }),
+        _ => (first(), Opinion::Given(None)),
+    }
+}
+
+/// Whether the second parser accepts the text and sees the same simple commands, word for word.
+pub(crate) fn agrees(opinion: Opinion, text: &str, file: &first::File) -> bool {
+    let theirs = match opinion {
+        Opinion::Later => commands(text),
+        Opinion::Given(theirs) => theirs,
     };
     let Some(theirs) = theirs else { return false };
     let mut ours = Listing::default();
     ours.sequence(&file.body, text);
     ours.0 == theirs.0
-}
-
-/// A stack overflow ends the process and cannot be caught, so a text that could nest deeply is parsed where
-/// there is room for all of it.
-fn on_large_stack(text: &str) -> Option<Listing> {
-    std::thread::scope(|scope| {
-        std::thread::Builder::new()
-            .stack_size(LARGE_STACK)
-            .spawn_scoped(scope, || commands(text))
-            .ok()
-            .and_then(|thread| thread.join().ok())
-            .flatten()
-    })
 }
 
 fn commands(text: &str) -> Option<Listing> {
@@ -53,7 +64,7 @@ fn commands(text: &str) -> Option<Listing> {
 /// The words of all simple commands in the order of the text, as they are written, each command closed by an
 /// empty entry. Words that hold further commands are compared as text.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Listing(Vec<String>);
+pub(crate) struct Listing(Vec<String>);
 
 impl Listing {
     fn word(&mut self, written: &str) {

@@ -80,12 +80,12 @@ pub struct Redirect {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SimpleCommand {
     /// Empty when the command only assigns or only redirects.
-    pub argv: Vec<Word>,
+    pub argv: Rc<Vec<Word>>,
     pub assignments: Vec<(String, Word)>,
     pub redirects: Vec<Redirect>,
     pub input: Input,
     /// `None` after a `cd` to an unknown place.
-    pub directory: Option<String>,
+    pub directory: Option<Rc<str>>,
     /// Where it is written, in the text that was parsed last; empty for what was computed.
     pub written: String,
     /// Whether its output goes on to another command.
@@ -121,7 +121,7 @@ pub struct Shell {
     /// What is to happen when the shell ends.
     pub(crate) traps: Vec<String>,
     pub(crate) files: HashMap<String, FileContent>,
-    pub(crate) directory: Option<String>,
+    pub(crate) directory: Option<Rc<str>>,
     pub(crate) commands: Vec<SimpleCommand>,
     pub(crate) doubts: Vec<Doubt>,
     pub(crate) depth: usize,
@@ -141,7 +141,7 @@ pub struct Shell {
 
 impl Shell {
     pub fn new(surroundings: Surroundings) -> Self {
-        let directory = Some(surroundings.directory.clone());
+        let directory = Some(surroundings.directory.as_str().into());
         Self {
             surroundings,
             variables: Variables::default(),
@@ -304,16 +304,20 @@ impl Shell {
 
 /// Joins and cleans a path as text; links are not looked at.
 pub(crate) fn normalise(directory: &str, path: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
+    let mut whole = String::with_capacity(directory.len() + path.len() + 2);
     let base = if path.starts_with('/') { "" } else { directory };
     for part in base.split('/').chain(path.split('/')) {
         match part {
             "" | "." => {}
-            ".." => {
-                parts.pop();
+            ".." => whole.truncate(whole.rfind('/').unwrap_or(0)),
+            part => {
+                whole.push('/');
+                whole.push_str(part);
             }
-            part => parts.push(part),
         }
     }
-    format!("/{}", parts.join("/"))
+    if whole.is_empty() {
+        whole.push('/');
+    }
+    whole
 }

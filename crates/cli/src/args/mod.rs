@@ -102,6 +102,32 @@ enum SessionAlone {
     Session(session::SessionArgs),
 }
 
+#[derive(Debug, Subcommand)]
+enum ApprovalsAlone {
+    Approvals(approvals::Approvals),
+}
+
+#[derive(Debug, Subcommand)]
+enum HookAlone {
+    Hook(hook::HookArgs),
+}
+
+/// The form in which others ask the gate, by hand: `approvals check [--json] COMMAND`.
+fn parse_check() -> Option<Command> {
+    let mut typed = std::env::args_os().skip(1);
+    let plain = typed.next()? == "approvals" && typed.next()? == "check";
+    let mut command = typed.next().filter(|_| plain)?;
+    let json = command == "--json";
+    if json {
+        command = typed.next()?;
+    }
+    if command.as_encoded_bytes().starts_with(b"-") || typed.next().is_some() {
+        return None;
+    }
+    let check = approvals::Check { command: Some(command), batch: None, directory: None, json };
+    Some(Command::Approvals(approvals::Approvals { command: approvals::Command::Check(check) }))
+}
+
 /// The shortest form of the command that is called most, by hand: `session exec NAME -- COMMAND…`.
 fn parse_exec() -> Option<Command> {
     let mut typed = std::env::args_os().skip(1);
@@ -128,13 +154,21 @@ fn parse_often() -> Option<Command> {
             let SessionAlone::Session(args) = Often::<SessionAlone>::try_parse().ok()?.command;
             Some(Command::Session(args))
         }
+        "approvals" => {
+            let ApprovalsAlone::Approvals(args) = Often::<ApprovalsAlone>::try_parse().ok()?.command;
+            Some(Command::Approvals(args))
+        }
+        "hook" => {
+            let HookAlone::Hook(args) = Often::<HookAlone>::try_parse().ok()?.command;
+            Some(Command::Hook(args))
+        }
         _ => None,
     }
 }
 
 /// Parses the command line; help and version go to standard output, mistakes to standard error.
 pub fn parse() -> Result<Args, Exit> {
-    if let Some(command) = parse_exec().or_else(parse_often) {
+    if let Some(command) = parse_exec().or_else(parse_check).or_else(parse_often) {
         return Ok(Args { command });
     }
     Args::try_parse().map_err(|error| {
