@@ -94,6 +94,16 @@ pub(crate) struct Received {
     pub descriptors: Vec<OwnedFd>,
 }
 
+/// Receives what is there, whoever sent it; descriptors that come with it are closed by the kernel.
+pub(crate) fn receive_bytes(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match rustix::net::recv(socket, &mut *into, RecvFlags::empty()) {
+            Err(rustix::io::Errno::INTR) => {}
+            other => return Ok(other?.0),
+        }
+    }
+}
+
 /// Receives what is there, with its sender where the kernel was asked to say. More than one descriptor is not taken
 /// in: the kernel closes what there is no room for.
 pub(crate) fn receive(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<Received> {

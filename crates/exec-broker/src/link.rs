@@ -33,10 +33,16 @@ pub(crate) struct Link {
     broker: Arc<Broker>,
     stream: OwnedFd,
     checked: Checked,
-    reading: Mutex<Decoder>,
+    reading: Mutex<Reading>,
     writing: Mutex<()>,
     under_way: Mutex<HashSet<u64>>,
     unattended: AtomicU64,
+}
+
+/// What whoever reads works with.
+struct Reading {
+    decoder: Decoder,
+    buffer: Vec<u8>,
 }
 
 /// What was read.
@@ -50,13 +56,19 @@ enum Next {
     End,
 }
 
+/// Why nothing was read.
+enum Unread {
+    Stranger,
+    Lost,
+}
+
 impl Link {
     pub fn new(broker: Arc<Broker>, stream: OwnedFd, checked: Checked) -> Self {
         Self {
             broker,
             stream,
             checked,
-            reading: Mutex::default(),
+            reading: Mutex::new(Reading { decoder: Decoder::default(), buffer: vec![0; CHUNK] }),
             writing: Mutex::default(),
             under_way: Mutex::default(),
             unattended: AtomicU64::new(ATTENDED),
@@ -111,22 +123,28 @@ impl Link {
     }
 
     fn read(&self) -> Next {
-        let mut decoder = locked(&self.reading);
-        let mut buffer = [0; CHUNK];
+        let mut reading = locked(&self.reading);
+        let Reading { decoder, buffer } = &mut *reading;
         loop {
             if let Some(arrived) = decoder.pull() {
                 return Next::Frame { arrived, more: decoder.has_frame() };
             }
-            match door::receive(self.stream.as_fd(), &mut buffer) {
-                Ok(received) if received.bytes == 0 => return Next::End,
-                Ok(received) => {
-                    if self.checked == Checked::EachTime && !self.broker.peers.admit(received.sender) {
-                        return Next::Stranger;
-                    }
-                    decoder.push(&buffer[..received.bytes]);
-                }
-                Err(_) => return Next::End,
+            match self.receive(buffer) {
+                Ok(0) | Err(Unread::Lost) => return Next::End,
+                Err(Unread::Stranger) => return Next::Stranger,
+                Ok(bytes) => decoder.push(&buffer[..bytes]),
             }
+        }
+    }
+
+    fn receive(&self, buffer: &mut [u8]) -> Result<usize, Unread> {
+        if self.checked == Checked::AtTheDoor {
+            return door::receive_bytes(self.stream.as_fd(), buffer).map_err(|_| Unread::Lost);
+        }
+        let received = door::receive(self.stream.as_fd(), buffer).map_err(|_| Unread::Lost)?;
+        match received.bytes == 0 || self.broker.peers.admit(received.sender) {
+            true => Ok(received.bytes),
+            false => Err(Unread::Stranger),
         }
     }
 
