@@ -47,7 +47,7 @@ impl Client {
     ) -> Result<Response, Lost> {
         let id = self.next;
         self.next += 1;
-        let request = Request { id, tool: tool.to_owned(), arguments };
+        let request = Request { id, tool: tool.to_owned(), arguments, soon: false };
         let body = serde_json::to_vec(&request).map_err(|_| Lost)?;
         send_all(self.stream.as_fd(), &encode(&body).ok_or(Lost)?).map_err(|_| Lost)?;
         loop {

@@ -6,6 +6,7 @@
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -102,6 +103,20 @@ pub(crate) fn receive_bytes(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Resu
             other => return Ok(other?.0),
         }
     }
+}
+
+/// Receives what comes within a moment, without sleeping; none if nothing does.
+pub(crate) fn receive_awake(socket: BorrowedFd<'_>, into: &mut [u8], at_most: Duration) -> Option<usize> {
+    let began = Instant::now();
+    while began.elapsed() < at_most {
+        match rustix::net::recv(socket, &mut *into, RecvFlags::DONTWAIT) {
+            Ok((bytes, _)) => return Some(bytes),
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => std::hint::spin_loop(),
+            // Whoever asks again, asleep, is told the same.
+            Err(_) => return None,
+        }
+    }
+    None
 }
 
 /// Receives what is there, with its sender where the kernel was asked to say. More than one descriptor is not taken

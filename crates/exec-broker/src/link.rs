@@ -6,8 +6,9 @@
 
 use std::collections::HashSet;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use rustix::net::Shutdown;
 
@@ -19,6 +20,9 @@ use crate::serve::{Broker, locked};
 
 /// Bytes that are read at once.
 const CHUNK: usize = 16 << 10;
+/// How long the next call is waited for awake where it was said that it comes soon. Longer than a script takes that does
+/// nothing in between.
+const SOON: Duration = Duration::from_micros(60);
 /// Somebody reads.
 const ATTENDED: u64 = 0;
 
@@ -37,6 +41,8 @@ pub(crate) struct Link {
     writing: Mutex<()>,
     under_way: Mutex<HashSet<u64>>,
     unattended: AtomicU64,
+    /// Whether the next call was said to come soon.
+    soon: AtomicBool,
 }
 
 /// What whoever reads works with.
@@ -72,6 +78,7 @@ impl Link {
             writing: Mutex::default(),
             under_way: Mutex::default(),
             unattended: AtomicU64::new(ATTENDED),
+            soon: AtomicBool::new(false),
         }
     }
 
@@ -139,6 +146,11 @@ impl Link {
 
     fn receive(&self, buffer: &mut [u8]) -> Result<usize, Unread> {
         if self.checked == Checked::AtTheDoor {
+            if self.soon.swap(false, Ordering::Relaxed)
+                && let Some(bytes) = door::receive_awake(self.stream.as_fd(), buffer, SOON)
+            {
+                return Ok(bytes);
+            }
             return door::receive_bytes(self.stream.as_fd(), buffer).map_err(|_| Unread::Lost);
         }
         let received = door::receive(self.stream.as_fd(), buffer).map_err(|_| Unread::Lost)?;
@@ -171,6 +183,7 @@ impl Link {
             }
         };
         let id = request.id;
+        self.soon.store(request.soon, Ordering::Relaxed);
         if !locked(&self.under_way).insert(id) {
             return self.refuse(Some(id), ErrorKind::IdInUse.with("a call with this id is still under way"));
         }

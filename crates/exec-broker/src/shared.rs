@@ -73,7 +73,7 @@ impl HostTools {
     ) -> Result<Value, ToolError> {
         let gone = || ErrorKind::Failed.with("the program that offers this tool is gone");
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let request = Request { id, tool: tool.to_owned(), arguments };
+        let request = Request { id, tool: tool.to_owned(), arguments, soon: false };
         let body = serde_json::to_vec(&request).map_err(|_| gone())?;
         let expected = self.answers.expect(id).ok_or_else(gone)?;
         if self.wire.send(&body).is_err() {
