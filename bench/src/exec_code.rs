@@ -55,10 +55,10 @@ pub fn run(bench: &mut Bench) {
     let cases = vec![
         case(LIMIT, || peer::finish(&mut place.plain("opens.py"))),
         case("read_file, one after the other", || {
-            peer::finish(&mut place.exec(&[TOOLS, &["calls.py"]].concat()))
+            peer::finish(&mut place.exec(&[TOOLS, &["calls.py"]].concat()));
         }),
         case("read_file, from eight threads", || {
-            peer::finish(&mut place.exec(&[TOOLS, &["threads.py"]].concat()))
+            peer::finish(&mut place.exec(&[TOOLS, &["threads.py"]].concat()));
         }),
         case("a host's tool, one after the other", || place.with_host("host.py", peer::finish)),
     ];
