@@ -202,7 +202,7 @@ fn req_i03_status_signals_and_streams_are_exact() {
         place.shell(text).expect_status(status);
     }
     place.session(&["exec", "one", "--", "no-such-program"]).expect_status(127);
-    place.session(&["exec", "one", "--", "/etc/hostname"]).expect_status(126);
+    place.session(&["exec", "one", "--", "/etc/os-release"]).expect_status(126);
     let bytes: Vec<u8> =
         (0..3_000_000u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     let outcome = place.call(&["exec", "one", "--", "cat"]).input(bytes.clone()).run().expect_status(0);

@@ -84,6 +84,7 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
         terminal: interactive.then(terminal::window),
         limits: plan.limits,
         last: Last::Yes,
+        approved: &admitted.files(),
         // The person's own terminal is never handed in.
         descriptors: if interactive { &[] } else { &streams },
     };

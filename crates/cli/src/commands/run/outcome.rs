@@ -137,6 +137,10 @@ pub fn exit(end: &End, command: &[OsString]) -> Result<Exit, Failure> {
             format!("the working directory cannot be entered: {}", io::Error::from_raw_os_error(errno)),
             "check its mode",
         ),
+        How::NotStarted(NotStarted::NotApproved) => told(
+            format!("{name} was not started: a file that it runs is not what was approved any more"),
+            "look at it again, and start the command again",
+        ),
         How::NotStarted(NotStarted::Other(errno)) => told(
             format!("{name} could not be started: {}", io::Error::from_raw_os_error(errno)),
             "see the limits it was given",
@@ -149,6 +153,7 @@ pub fn status(how: How) -> u8 {
         How::Ended(Ended::Exited(code)) | How::Exceeded(_, Ended::Exited(code)) => code,
         How::Ended(Ended::Killed(signal)) | How::Exceeded(_, Ended::Killed(signal)) => 128 + signal,
         How::TimedOut => 124,
+        How::NotStarted(NotStarted::NotApproved) => 77,
         How::Lost | How::NotStarted(NotStarted::Other(_) | NotStarted::Directory(_)) => 125,
         How::NotStarted(NotStarted::NotExecutable(_)) => 126,
         How::NotStarted(NotStarted::NotFound) => 127,
