@@ -79,10 +79,7 @@ impl Tools for Shared {
 
 impl Toolbox {
     fn call(&self, call: &Call<'_>, arguments: Map<String, Value>) -> Result<Value, ToolError> {
-        let text = |name: &str| arguments.get(name).and_then(Value::as_str);
-        let about = text("command").or(text("path")).or(text("pattern")).unwrap_or_default();
-        let about: String = about.chars().take(80).flat_map(char::escape_debug).collect();
-        self.teller.calling(call.number, &call.tool.name, &self.secrets.redacted(&about));
+        self.teller.calling(call.number, &call.tool.name, || self.about(&arguments));
         // In the record before it is done; what cannot be recorded is not done.
         let passed = self.pass(call.tool, &arguments);
         self.record(call, &passed)?;
@@ -95,6 +92,14 @@ impl Toolbox {
             }
             None => self.outside(&passed, &call.tool.name, arguments),
         }
+    }
+
+    /// What a person is told of a call.
+    fn about(&self, arguments: &Map<String, Value>) -> String {
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+        let about = text("command").or(text("path")).or(text("pattern")).unwrap_or_default();
+        let about: String = about.chars().take(80).flat_map(char::escape_debug).collect();
+        self.secrets.redacted(&about)
     }
 
     /// A tool that works outside of the sandbox: what it gives is looked through before the script sees it.
