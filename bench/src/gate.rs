@@ -32,6 +32,11 @@ pub fn run(bench: &mut Bench) {
         ("waves/4.harmless", |decision| decision == Decision::Allow),
         ("waves/5.dangerous", flagged),
         ("waves/5.harmless", |decision| decision == Decision::Allow),
+        ("waves/6.dangerous", flagged),
+        ("waves/6.harmless", |decision| decision == Decision::Allow),
+        ("waves/6.floor", |decision| decision == Decision::Deny),
+        ("waves/7.dangerous", flagged),
+        ("waves/7.harmless", |decision| decision == Decision::Allow),
     ] {
         let lines = corpus(name);
         rate(name, &lines, right, &context);

@@ -103,6 +103,9 @@ struct Rule {
     runs: Vec<String>,
     #[serde(default)]
     unless_runs: Vec<String>,
+    /// Commands for which a wrapper is harmless: the program, then one of the words that only look.
+    #[serde(default)]
+    unless_inner: Vec<String>,
     #[serde(rename = "match")]
     matches: Vec<String>,
     no_match: Vec<String>,
@@ -208,7 +211,7 @@ fn tables(all: &File) -> String {
             out,
             "Rule {{ id: {:?}, category: Category::{}, severity: Severity::{}, decision: Decision::{}, sentence: {:?}, \
              reviewable: {}, sub: &{:?}, any: &{:?}, all: &{:?}, none: &{:?}, operand: &[{}], ignore_case: {}, exact: {}, unless_download: {}, runs: &{:?}, \
-             unless_runs: &{:?}, matches: &{:?}, no_match: &{:?} }},",
+             unless_runs: &{:?}, unless_inner: &{:?}, matches: &{:?}, no_match: &{:?} }},",
             rule.id,
             camel(&rule.category),
             camel(&rule.severity),
@@ -229,6 +232,7 @@ fn tables(all: &File) -> String {
             rule.unless_download,
             rule.runs,
             rule.unless_runs,
+            rule.unless_inner,
             rule.matches,
             rule.no_match
         );

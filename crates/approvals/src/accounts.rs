@@ -53,6 +53,11 @@ const DAEMONS: &[&str] = &[
     "zsh",
     "gnome-shell",
 ];
+const DATABASE_PORTS: &[u16] = &[1433, 1521, 3306, 5432, 6379, 9042, 9200, 11211, 27017];
+
+/// Names that stand in the command line of everybody's programs.
+const INTERPRETERS: &[&str] =
+    &["python", "python3", "node", "java", "ruby", "perl", "php", "sh", "ssh", "docker"];
 
 impl Judge<'_> {
     pub(crate) fn accounts(&mut self, shell: &Shell, program: &str, call: &Call) {
@@ -152,10 +157,11 @@ impl Judge<'_> {
         if program == "fuser" && !call.has(&['k'], &["kill"]) {
             return;
         }
-        // Whoever holds an unprivileged port is a development server.
+        // Whoever holds an unprivileged port is a development server, unless it is where databases listen.
         let port = |word: &cofferdam_shell_syntax::Word| {
             word.text().split_once('/').is_some_and(|(port, protocol)| {
-                matches!(protocol, "tcp" | "udp") && port.parse::<u16>().is_ok_and(|port| port >= 1024)
+                matches!(protocol, "tcp" | "udp")
+                    && port.parse().is_ok_and(|port: u16| port >= 1024 && !DATABASE_PORTS.contains(&port))
             })
         };
         if program == "fuser" && call.operands().all(port) {
@@ -199,6 +205,9 @@ impl Judge<'_> {
         let daemon = call.operands().any(|word| {
             DAEMONS.iter().any(|daemon| word.text() == *daemon || word.text().starts_with(daemon))
         });
+        // Half of what runs on a machine has the name of its interpreter somewhere in its command line.
+        let daemon = daemon
+            || call.has(&['f'], &["full"]) && call.operands().any(|word| INTERPRETERS.contains(&word.text()));
         let everything = call.operands().any(|word| matches!(word.text(), "." | ".*" | "*" | ""));
         let unknown =
             call.operands().any(|word| word.text().chars().all(|c| c == cofferdam_shell_syntax::HOLE));

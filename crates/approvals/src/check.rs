@@ -69,7 +69,7 @@ impl Judge<'_> {
     }
 
     fn rule(&mut self, shell: &mut Shell, rule: &'static Rule, call: &Call) {
-        if !self.applies(rule, call) {
+        if !self.applies(rule, call) || only_looks(rule, call) {
             return;
         }
         if rule.unless_download
@@ -243,3 +243,31 @@ fn payloads(rule: &Rule, call: &Call) -> Vec<Word> {
     }
     texts
 }
+
+/// Whether what a wrapper starts only looks: `sudo systemctl status nginx`.
+fn only_looks(rule: &Rule, call: &Call) -> bool {
+    let words: Vec<&str> =
+        call.texts().skip_while(|text| matches!(*text, "-n" | "-E" | "-H" | "--non-interactive")).collect();
+    let Some((program, rest)) = words.split_first() else { return false };
+    let changes = |text: &&str| CHANGES.iter().any(|option| fits(option, text));
+    !rest.iter().any(changes)
+        && rule.unless_inner.iter().any(|phrase| {
+            let mut parts = phrase.split_whitespace();
+            let named = parts.next().is_some_and(|names| names.split('|').any(|name| name == *program));
+            named && parts.all(|part| part.split('|').any(|word| rest.contains(&word)))
+        })
+}
+
+/// Options by which programs that look change something after all.
+const CHANGES: &[&str] = &[
+    "--vacuum*",
+    "--rotate",
+    "--flush",
+    "--setup-keys",
+    "-K",
+    "--kill",
+    "-Z*",
+    "--zero*",
+    "--dump*",
+    "--sync",
+];

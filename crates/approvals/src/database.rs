@@ -129,6 +129,21 @@ impl Judge<'_> {
             !matches!(host, "localhost" | "127.0.0.1" | "::1" | "db" | "postgres" | "mysql")
                 && !host.starts_with('/')
         });
+        let live = call.operands().any(|word| {
+            word.text()
+                .split(|c: char| !c.is_alphanumeric())
+                .any(|part| matches!(part, "prod" | "production"))
+        });
+        if file && live {
+            self.report(
+                &Report::ask(
+                    "unseen-statements",
+                    Category::Databases,
+                    "Statements that this line does not show are run on what is called production.",
+                ),
+                call.line(),
+            );
+        }
         if file && away {
             self.report(
                 &Report::ask(

@@ -260,6 +260,8 @@ impl Judge<'_> {
             // In a container or on another machine the project lies elsewhere; its build directory does too.
             Place::Outside if call.elsewhere && crate::place::is_regenerable_path(&path.text) => {}
             Place::Home | Place::HomeTop | Place::Outside => self.report(&OUTSIDE, call.line()),
+            // What git leaves behind when it was interrupted, and tells people to remove.
+            Place::Repository if !recursive && path.name().ends_with(".lock") && !sweeping => {}
             Place::Project | Place::Repository => self.report(&PROJECT, call.line()),
             Place::Inside
                 if recursive || sweeping || (path.name().contains('*') && path.text.contains("/any/")) =>

@@ -3,6 +3,7 @@
 use cofferdam_shell_syntax::{Input, Shell, Source, Word};
 
 use crate::call::Call;
+use crate::interpreter::is_shell;
 use crate::judge::Judge;
 
 impl Judge<'_> {
@@ -63,26 +64,37 @@ impl Judge<'_> {
         let valued =
             ["-e", "--extension", "-t", "--type", "-d", "--max-depth", "-E", "--exclude", "-S", "--size"];
         let mut skip = false;
-        let pattern = before.iter().find(|word| {
+        let mut named = before.iter().filter(|word| {
             let taken = std::mem::replace(&mut skip, valued.contains(&word.text()));
-            !taken && !word.text().starts_with('-') && word.text() != "."
+            !taken && !word.text().starts_with('-')
         });
-        let found = match (pattern, value(&["-e", "--extension"])) {
-            (Some(pattern), _) => {
-                Word::known(format!("./any/{}", pattern.text().trim_start_matches('^').trim_end_matches('$')))
-            }
-            (None, Some(extension)) => Word::known(format!("./any/*.{}", extension.text())),
-            (None, None) => Word::known("."),
-        };
-        let mut argv: Vec<Word> = arguments[at + 1..]
-            .iter()
-            .take_while(|word| word.text() != ";")
-            .map(|part| placed(part, &found))
-            .collect();
-        if !arguments[at + 1..].iter().any(|word| word.text().contains('{')) {
-            argv.push(found);
+        let pattern = named.next().filter(|word| word.text() != ".");
+        let mut roots: Vec<Word> = named.cloned().collect();
+        if roots.is_empty() {
+            roots.push(Word::known("."));
         }
-        self.inspect(shell, &call.with_argv(argv));
+        let below = match (pattern, value(&["-e", "--extension"])) {
+            (Some(pattern), _) => {
+                Some(pattern.text().trim_start_matches('^').trim_end_matches('$').to_owned())
+            }
+            (None, Some(extension)) => Some(format!("*.{}", extension.text())),
+            (None, None) => None,
+        };
+        for root in roots {
+            let found = match &below {
+                Some(name) => root.with_text(format!("{}/any/{name}", root.text().trim_end_matches('/'))),
+                None => root,
+            };
+            let mut argv: Vec<Word> = arguments[at + 1..]
+                .iter()
+                .take_while(|word| word.text() != ";")
+                .map(|part| placed(part, &found))
+                .collect();
+            if !arguments[at + 1..].iter().any(|word| word.text().contains('{')) {
+                argv.push(found);
+            }
+            self.inspect(shell, &call.with_argv(argv));
+        }
     }
 
     pub(crate) fn xargs(&mut self, shell: &mut Shell, call: &Call) -> bool {
@@ -118,7 +130,13 @@ impl Judge<'_> {
             }
             return true;
         }
+        let into_text = replace.is_some()
+            && rest.first().and_then(|word| word.text().rsplit('/').next()).is_some_and(is_shell);
         for word in self.fed(shell, &call.input) {
+            // A name that other commands here have listed is an operand of the text that it is put into; where it
+            // stands as the command, the text says so itself. What was downloaded or decoded is no name.
+            let listed = into_text && word.is_unknown() && !self.is_strange(shell, word.sources());
+            let word = if listed { Word::unknown(None) } else { word };
             let mut argv: Vec<Word> = match &replace {
                 Some(mark) => rest.iter().map(|part| part_replaced(part, mark, &word)).collect(),
                 None => rest.to_vec(),

@@ -60,6 +60,39 @@ const DOWNLOADERS: &[&str] = &[
     "s3cmd",
     "rclone",
 ];
+/// Programs that run the file they are given, besides shells and the languages that are read here.
+const RUNNERS: &[&str] = &[
+    "java",
+    "dotnet",
+    "wine",
+    "wine64",
+    "mono",
+    "deno",
+    "bun",
+    "go",
+    "make",
+    "gmake",
+    "ansible-playbook",
+    "kubectl",
+    "terraform",
+    "dpkg",
+    "rpm",
+    "installer",
+    "msiexec",
+    "flatpak",
+    "cscript",
+    "wscript",
+    "qemu-x86_64",
+    "wasmtime",
+    "wasmer",
+    "gdb",
+    "m4",
+    "bc",
+    "gnuplot",
+    "psql",
+    "mysql",
+    "sqlite3",
+];
 const DECODERS: &[&str] = &[
     "base64", "base32", "basenc", "xxd", "openssl", "gunzip", "zcat", "gzip", "bzcat", "bunzip2", "xzcat",
     "unxz", "zstdcat", "zstd", "uudecode", "rev", "tr", "od", "hexdump", "gpg", "perl", "python", "python3",
@@ -276,6 +309,15 @@ fn is_veil(command: &SimpleCommand) -> bool {
         || (matches!(name, "printf" | "echo") && command.argv[1..].iter().any(|word| escapes(word.text())))
 }
 
+fn is_veiled(shell: &Shell, sources: &[Source]) -> bool {
+    sources.iter().any(|source| match source {
+        Source::Commands(range) => {
+            shell.commands().get(range.clone()).unwrap_or_default().iter().any(is_veil)
+        }
+        Source::Variable(_) => false,
+    })
+}
+
 impl Judge<'_> {
     /// Whether something comes from the network, and whether it was decoded on the way.
     pub(crate) fn origin(&self, shell: &Shell, sources: &[Source]) -> (bool, bool) {
@@ -294,6 +336,11 @@ impl Judge<'_> {
             }
         }
         (network, decoded)
+    }
+
+    /// Whether something comes from the network, or from text that nobody can read.
+    pub(crate) fn is_strange(&self, shell: &Shell, sources: &[Source]) -> bool {
+        self.origin(shell, sources).0 || is_veiled(shell, sources)
     }
 
     /// Text run as code that is not known.
@@ -340,13 +387,7 @@ impl Judge<'_> {
 
     /// Text that is known and run as code, but that a person could not read where it stands.
     pub(crate) fn veiled(&mut self, shell: &Shell, sources: &[Source], call: &Call) {
-        let veiled = sources.iter().any(|source| match source {
-            Source::Commands(range) => {
-                shell.commands().get(range.clone()).unwrap_or_default().iter().any(is_veil)
-            }
-            Source::Variable(_) => false,
-        });
-        if veiled {
+        if is_veiled(shell, sources) {
             self.report(
                 &Report::ask(
                     "decoded-code",
@@ -396,6 +437,27 @@ impl Judge<'_> {
                     shell.run_child(text.text(), Vec::new(), &Input::Inherited, self);
                 }
             }
+        }
+    }
+
+    /// A file that this very text has downloaded, handed to a program that runs it.
+    pub(crate) fn downloaded_program(&mut self, shell: &Shell, program: &str, call: &Call) {
+        if !RUNNERS.contains(&program) {
+            return;
+        }
+        let network = call.arguments().iter().any(|word| match shell.file(word.text()) {
+            Some(FileContent::Text(text)) => self.origin(shell, text.sources()).0,
+            _ => false,
+        });
+        if network {
+            self.report(
+                &Report::ask(
+                    "remote-code",
+                    Category::RemoteCode,
+                    "It runs a program that it has just downloaded.",
+                ),
+                call.line(),
+            );
         }
     }
 

@@ -249,6 +249,7 @@ impl Judge<'_> {
             } else if matches!(text, "-m" | "--module") && language == Language::Python {
                 self.module(shell, language, &arguments[at + 1..], call);
                 return;
+            } else if text == "run" && matches!(call.program(), Some("deno" | "bun")) {
             } else if !text.starts_with('-') || text == "-" {
                 file = Some(arguments[at].clone());
                 break;

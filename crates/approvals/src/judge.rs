@@ -9,6 +9,7 @@ use cofferdam_shell_syntax::{
 };
 
 use crate::call::Call;
+use crate::filling::FILLS;
 use crate::rules::WRAPPER_INDEX;
 use crate::{Category, Context, Decision, Finding, Severity, Verdict};
 
@@ -179,8 +180,10 @@ impl Judge<'_> {
         self.handed_on(shell, &program, call);
         self.interpreters(shell, &program, call);
         self.written_script(shell, call);
+        self.downloaded_program(shell, &program, call);
         self.recipes(shell, &program, call);
         self.deletions(shell, &program, call);
+        self.filling(&program, call);
         self.devices(&program, call);
         self.writes(shell, &program, call);
         self.accounts(shell, &program, call);
@@ -310,10 +313,7 @@ impl Judge<'_> {
                 && redirect.target.text() != "/dev/null"
         });
         if words.first() == Some(&"yes") && kept && !command.piped {
-            self.report(
-                &Report::ask("fill-disk", Category::SystemControl, "It writes until the disk is full."),
-                words.join(" "),
-            );
+            self.report(&FILLS, words.join(" "));
         }
         if all && kept {
             self.report(

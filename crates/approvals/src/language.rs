@@ -18,6 +18,7 @@ pub(crate) enum Language {
     Applescript,
     Groovy,
     Erlang,
+    M4,
 }
 
 /// What a call does to the machine.
@@ -68,6 +69,7 @@ impl Language {
             "swift" | "dart" | "kotlinc" | "nim" | "groovy" | "groovysh" | "jshell" | "scala" | "kotlin"
             | "clojure" | "clj" | "bb" => Self::Groovy,
             "erl" | "elixir" | "iex" | "escript" => Self::Erlang,
+            "m" | "gm" if name.ends_with("m4") => Self::M4,
             _ => return None,
         })
     }
@@ -89,6 +91,7 @@ impl Language {
             Self::Applescript => &["-e"],
             Self::Groovy => &["-e", "--eval", "-M"],
             Self::Erlang => &["-e", "-eval", "--eval"],
+            Self::M4 => &[],
         }
     }
 
@@ -129,7 +132,7 @@ impl Language {
             Self::Lua | Self::Applescript => Some("--"),
             Self::Erlang => Some("%"),
             Self::Emacs => Some(";"),
-            Self::Sed | Self::Vim => None,
+            Self::Sed | Self::Vim | Self::M4 => None,
         }
     }
 

@@ -21,6 +21,7 @@ mod database;
 mod delete;
 mod editors;
 mod environment;
+mod filling;
 mod finders;
 mod flow;
 mod gate;

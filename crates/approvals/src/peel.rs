@@ -178,7 +178,7 @@ impl Judge<'_> {
             if rest.len() > 1 && !wrapper.elsewhere {
                 self.inspect(shell, &outer.with_argv(rest.to_vec()));
             }
-        } else if let [text] = rest
+        } else if let [text, ..] = rest
             && text.text().trim().contains(' ')
         {
             self.script(shell, text, &[], &outer);

@@ -41,6 +41,7 @@ impl<'a> Program<'a> {
             }
             let quote = matches!(byte, b'"' | b'\'')
                 && !(byte == b'\'' && matches!(language, Language::Awk | Language::Emacs))
+                && language != Language::M4
                 || byte == b'`'
                     && matches!(
                         language,
@@ -49,6 +50,7 @@ impl<'a> Program<'a> {
                             | Language::Ruby
                             | Language::Php
                             | Language::Julia
+                            | Language::M4
                     );
             if !quote {
                 at += 1;
@@ -56,7 +58,9 @@ impl<'a> Program<'a> {
             }
             let triple = bytes[at..].starts_with(&[byte; 3])
                 && matches!(language, Language::Python | Language::Julia | Language::Groovy);
-            let Some(end) = string_end(bytes, at, if triple { 3 } else { 1 }) else {
+            // m4 quotes `like this'.
+            let closing = if language == Language::M4 { b'\'' } else { byte };
+            let Some(end) = string_end(bytes, at, if triple { 3 } else { 1 }, closing) else {
                 // An unbalanced quote: nothing is masked, so that nothing can hide.
                 return Self { code, masked: code.to_owned(), strings };
             };
@@ -162,8 +166,7 @@ impl<'a> Program<'a> {
     }
 }
 
-fn string_end(bytes: &[u8], start: usize, width: usize) -> Option<usize> {
-    let quote = bytes[start];
+fn string_end(bytes: &[u8], start: usize, width: usize, quote: u8) -> Option<usize> {
     let mut at = start + width;
     while at < bytes.len() {
         if bytes[at] == b'\\' {

@@ -13,6 +13,20 @@ const WRITTEN: Report = Report::ask(
     "It runs scripts that this very command has written.",
 );
 
+/// How compiled languages start a command.
+const STARTS: &[&str] = &[
+    "system(",
+    "popen(",
+    "execl",
+    "execv",
+    "Command::new(",
+    "exec.Command(",
+    "ProcessBuilder(",
+    ".exec(",
+    "Process.Start(",
+    "posix_spawn",
+];
+
 impl Judge<'_> {
     pub(crate) fn recipes(&mut self, shell: &mut Shell, program: &str, call: &Call) {
         match program {
@@ -20,6 +34,17 @@ impl Judge<'_> {
             "npm" | "yarn" | "pnpm" | "bun" => self.written_package(shell, call),
             "pytest" | "py.test" | "tox" | "nox" => self.written_python(shell, &["conftest.py"], call),
             "pip" | "pip3" | "uv" | "poetry" => self.written_python(shell, &["setup.py"], call),
+            "cargo" => self.written_source(shell, "build.rs", call),
+            "gcc" | "cc" | "clang" | "g++" | "c++" | "clang++" | "tcc" | "rustc" | "go" | "javac"
+            | "java" | "zig" | "ghc" | "gfortran" | "nim" | "swiftc" | "kotlinc" | "scalac" | "csc"
+            | "mcs" => {
+                for word in call.arguments() {
+                    match call.input.text().filter(|_| word.text() == "-") {
+                        Some(text) => self.source_text(shell, text.text()),
+                        None => self.written_source(shell, word.text(), call),
+                    }
+                }
+            }
             _ => {}
         }
     }
@@ -71,6 +96,25 @@ impl Judge<'_> {
             if let Some(FileContent::Text(text)) = shell.file(name).cloned() {
                 self.code(shell, Language::Python, &text, call);
             }
+        }
+    }
+
+    /// A program in a compiled language that this very text has written.
+    fn written_source(&mut self, shell: &mut Shell, name: &str, call: &Call) {
+        if let Some(FileContent::Text(text)) = shell.file(name)
+            && !matches!(call.argv.get(1).map(Word::text), Some("fmt" | "vet"))
+        {
+            let text = text.text().to_owned();
+            self.source_text(shell, &text);
+        }
+    }
+
+    /// The commands that such a program starts: the constant words of each statement that starts one.
+    fn source_text(&mut self, shell: &mut Shell, text: &str) {
+        for statement in text.split(';').filter(|part| STARTS.iter().any(|name| part.contains(name))).take(64)
+        {
+            let words: Vec<&str> = statement.split('"').skip(1).step_by(2).collect();
+            shell.run_child(&words.join(" "), Vec::new(), &Input::Inherited, self);
         }
     }
 }

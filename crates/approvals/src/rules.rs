@@ -33,6 +33,8 @@ pub struct Rule {
     pub(crate) runs: &'static [&'static str],
     /// The rule does not apply when that text starts one of these programs.
     pub(crate) unless_runs: &'static [&'static str],
+    /// Commands for which a wrapper is harmless: the program, then one of the words that only look.
+    pub(crate) unless_inner: &'static [&'static str],
     /// Commands that it must find, and commands that it must not.
     pub matches: &'static [&'static str],
     pub no_match: &'static [&'static str],

@@ -232,8 +232,15 @@ impl Judge<'_> {
                     self.written(&target, call);
                 }
             }
-            "xxd" => {
+            "xxd" | "uniq" => {
                 if let Some(target) = call.operands().nth(1) {
+                    self.written(target, call);
+                }
+            }
+            "ffmpeg" | "convert" | "magick" => {
+                if let Some(target) =
+                    call.operands().last().filter(|word| word.text().starts_with(['/', '~']))
+                {
                     self.written(target, call);
                 }
             }

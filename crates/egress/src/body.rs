@@ -21,6 +21,8 @@ use crate::patience::Patience;
 pub(crate) enum Answer {
     Own(Option<Bytes>),
     Upstream(Box<Cleaned>),
+    /// Ends early, after what is already on its way has been sent.
+    Broken(Option<AnswerError>),
 }
 
 impl Answer {
@@ -59,9 +61,20 @@ impl Body for Answer {
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, AnswerError>>> {
-        match self.get_mut() {
+        let this = self.get_mut();
+        match this {
             Self::Own(body) => Poll::Ready(body.take().map(|body| Ok(Frame::data(body)))),
-            Self::Upstream(body) => Pin::new(&mut **body).poll_frame(context),
+            Self::Broken(error) => Poll::Ready(error.take().map(Err)),
+            Self::Upstream(body) => match ready!(Pin::new(&mut **body).poll_frame(context)) {
+                Some(Err(error)) => {
+                    // hyper throws away what it has not sent when a body fails, the head included; it sends all it
+                    // has when a body makes it wait.
+                    *this = Self::Broken(Some(error));
+                    context.waker().wake_by_ref();
+                    Poll::Pending
+                }
+                frame => Poll::Ready(frame),
+            },
         }
     }
 
@@ -69,6 +82,7 @@ impl Body for Answer {
         match self {
             Self::Own(body) => body.is_none(),
             Self::Upstream(body) => body.is_end_stream(),
+            Self::Broken(error) => error.is_none(),
         }
     }
 
@@ -76,6 +90,7 @@ impl Body for Answer {
         match self {
             Self::Own(body) => SizeHint::with_exact(body.as_ref().map_or(0, |body| body.len() as u64)),
             Self::Upstream(body) => body.size_hint(),
+            Self::Broken(_) => SizeHint::default(),
         }
     }
 }

@@ -31,20 +31,65 @@ impl Watch {
     pub fn look(&mut self, piece: &[u8]) -> Result<(), EgressReason> {
         let tokens = &self.inbound.engine.tokens;
         let Some(overlap) = tokens.longest().checked_sub(1) else { return Ok(()) };
-        let mut found = tokens.stand_written_in(piece);
-        if !self.before.is_empty() || piece.len() < overlap {
-            self.before.extend_from_slice(&piece[..piece.len().min(overlap)]);
-            found |= tokens.stand_written_in(&self.before);
+        match follow(&mut self.before, piece, overlap, |text| tokens.stand_written_in(text)) {
+            true => Err(self.found),
+            false => Ok(()),
         }
-        if found {
-            return Err(self.found);
+    }
+}
+
+/// Looks into the next piece of a text, of which `before` is as much of the end as a token has without its last
+/// byte. What is found in a piece ends in it.
+fn follow(
+    before: &mut Vec<u8>,
+    piece: &[u8],
+    overlap: usize,
+    mut found_in: impl FnMut(&[u8]) -> bool,
+) -> bool {
+    if piece.len() <= overlap {
+        before.extend_from_slice(piece);
+        let found = found_in(before);
+        before.drain(..before.len().saturating_sub(overlap));
+        return found;
+    }
+    let mut found = found_in(piece);
+    if !before.is_empty() {
+        before.extend_from_slice(&piece[..overlap]);
+        found |= found_in(before);
+        before.clear();
+    }
+    before.extend_from_slice(&piece[piece.len() - overlap..]);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn req_e29_what_is_looked_for_is_found_however_the_text_is_cut() {
+        let (token, overlap) = (b"abcdef", 5);
+        let is_there = |text: &[u8]| memchr::memmem::find(text, token).is_some();
+        for text in [
+            &b"abcdef"[..],
+            b"xabcdefxx",
+            b"xxxxxxxxabcdefxxxxxxxxxx",
+            b"abcabcdef",
+            b"abcdeabcde",
+            b"xabcdxef",
+        ] {
+            for one in 0..=text.len() {
+                for other in one..=text.len() {
+                    let mut before = Vec::new();
+                    let pieces = [&text[..one], &text[one..other], &text[other..]];
+                    let found = pieces.map(|piece| follow(&mut before, piece, overlap, is_there));
+                    assert_eq!(found.contains(&true), is_there(text), "{text:?} at {one} and {other}");
+                    assert!(before.len() <= overlap);
+                }
+            }
+            let mut before = Vec::new();
+            let mut bytes = text.chunks(1);
+            assert_eq!(bytes.any(|piece| follow(&mut before, piece, overlap, is_there)), is_there(text));
         }
-        if piece.len() >= overlap {
-            self.before.clear();
-            self.before.extend_from_slice(&piece[piece.len() - overlap..]);
-        } else {
-            self.before.drain(..self.before.len().saturating_sub(overlap));
-        }
-        Ok(())
     }
 }

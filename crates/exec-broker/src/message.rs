@@ -1,6 +1,7 @@
 //! What is said in frames.
 //!
-//! A request is `{"id": 7, "tool": "read_file", "arguments": {"path": "notes.md"}}` and nothing more. Its answer is
+//! A request is `{"id": 7, "tool": "read_file", "arguments": {"path": "notes.md"}}` and nothing more, except for `"soon": true`
+//! where the sender means to call again as soon as it has the answer. Its answer is
 //! `{"id": 7, "result": …}` or `{"id": 7, "error": {"kind": "denied", "message": "…"}}`; the answer to a frame that
 //! is no request has no id.
 
@@ -15,6 +16,9 @@ pub struct Request {
     pub tool: String,
     #[serde(default)]
     pub arguments: Map<String, Value>,
+    /// Whether the next call follows as soon as this one is answered: it is worth waiting for awake.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub soon: bool,
 }
 
 /// The answer to a frame.
@@ -136,7 +140,8 @@ mod tests {
     fn a_request_is_exactly_what_it_should_be() {
         let read = |text: &str| read(text.as_bytes());
         assert!(read(r#"{"id":1,"tool":"t","arguments":{}}"#).is_ok());
-        assert!(read(r#"{"id":1,"tool":"t"}"#).is_ok());
+        assert!(read(r#"{"id":1,"tool":"t"}"#).is_ok_and(|request| !request.soon));
+        assert!(read(r#"{"id":1,"tool":"t","soon":true}"#).is_ok_and(|request| request.soon));
         for (text, id) in [
             ("", None),
             ("{}", None),
@@ -147,6 +152,7 @@ mod tests {
             (r#"{"id":1,"tool":"t","session":"other"}"#, Some(1)),
             (r#"{"id":1,"tool":"t","arguments":[]}"#, Some(1)),
             (r#"{"id":1,"tool":7}"#, Some(1)),
+            (r#"{"id":1,"tool":"t","soon":1}"#, Some(1)),
             (r#"{"id":1,"id":2,"tool":"t"}"#, None),
             ("{\"id\":1,\"tool\":\"\u{fffd}", None),
         ] {

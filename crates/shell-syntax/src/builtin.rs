@@ -1,5 +1,6 @@
 //! Simple commands, and what those do that change the shell itself.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use shuck_ast as ast;
@@ -56,9 +57,12 @@ impl Shell {
             self.emit(SimpleCommand { argv: Vec::new(), ..command }, watch);
             return output;
         }
+        // `IFS=: read a b` splits by what stands in front of it, for this command alone.
+        let separators = command.assignments.iter().rev().find(|(name, _)| name == "IFS");
+        let separators = separators.map(|(_, value)| value.text().to_owned());
         let index = self.emit(command, watch);
         let argv = plain(&argv);
-        self.effects(argv, input, watch)
+        self.effects(argv, input, separators, watch)
             .or_else(|| output::of(self, argv, input))
             .unwrap_or_else(|| Word::unknown(Some(Source::Commands(index..self.commands.len()))))
     }
@@ -296,7 +300,13 @@ impl Shell {
 
     /// What a builtin, or a program that copies files, does to the shell's state. `Some` output when the
     /// builtin ran something.
-    fn effects(&mut self, argv: &[Word], input: &Input, watch: &mut dyn Watch) -> Option<Word> {
+    fn effects(
+        &mut self,
+        argv: &[Word],
+        input: &Input,
+        separators: Option<String>,
+        watch: &mut dyn Watch,
+    ) -> Option<Word> {
         let name = argv.first()?.as_known()?;
         let rest = &argv[1..];
         match name {
@@ -354,7 +364,8 @@ impl Shell {
             }
             "read" | "mapfile" | "readarray" => {
                 self.subscripts(rest, watch);
-                self.read(name, rest, input);
+                let separators = separators.map_or_else(|| self.separators(), Cow::Owned);
+                self.read(name, rest, input, &separators);
             }
             "printf" if rest.first().is_some_and(|word| word.text() == "-v") && rest.len() > 2 => {
                 self.subscripts(&rest[1..2], watch);
@@ -404,7 +415,7 @@ impl Shell {
         self.directory = next;
     }
 
-    fn read(&mut self, name: &str, rest: &[Word], input: &Input) {
+    fn read(&mut self, name: &str, rest: &[Word], input: &Input, separators: &str) {
         let mut names = Vec::new();
         let mut array = name != "read";
         let mut skip = false;
@@ -435,7 +446,6 @@ impl Shell {
             }
             return;
         };
-        let separators = self.separators();
         if array {
             let lines: Vec<Word> = if name == "read" {
                 let first = text.lines().next().unwrap_or_default();

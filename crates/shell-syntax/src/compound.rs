@@ -104,8 +104,10 @@ impl Shell {
                 self.condition(&conditional.expression, source, watch);
                 Word::default()
             }
+            // It reads what later commands send to it.
             Compound::Coproc(clause) => {
-                self.concurrently(|shell| shell.statement(&clause.body, source, input, watch))
+                let input = Input::Text(Word::unknown(None).into());
+                self.concurrently(|shell| shell.statement(&clause.body, source, &input, watch))
             }
             Compound::Always(clause) => {
                 let mut output = self.sequence(&clause.body, source, input, watch);

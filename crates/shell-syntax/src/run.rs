@@ -231,6 +231,13 @@ impl Shell {
             if kind == RedirectKind::Read && matches!(redirect.fd, None | Some(0)) {
                 input = Some(self.input_file(&target));
             }
+            // What was opened under another number: a file, a connection, the output of a command.
+            if redirect.kind == Kind::DupInput
+                && matches!(redirect.fd, None | Some(0))
+                && !matches!(target.text(), "0" | "1" | "2" | "-" | "0-")
+            {
+                input = Some(Input::Text(Word::unknown(None).into()));
+            }
             opened.push(Redirect { descriptor: redirect.fd, kind, target });
         }
         (opened, input)

@@ -128,6 +128,15 @@ fn req_e22_what_is_too_large_is_refused_and_reaches_nobody() {
     }
 }
 
+#[test]
+fn req_e22_an_answer_that_is_cut_off_at_once_still_has_its_head() {
+    let served = limited("bytes_per_minute = \"1KiB\"");
+    let body = vec![b'z'; 1 << 20];
+    served.upstream.route("/large", Reply::Fixed { status: 200, headers: vec![], body });
+    let cut = served.ask(PLAIN, "GET /large", "", "");
+    assert!(cut.starts_with("HTTP/1.1 200") && cut.len() < 2048, "{cut:?}");
+}
+
 /// An upstream by hand, which does with each of so many connections what the test says.
 fn upstream(count: usize, serve: fn(TcpStream)) -> (SocketAddr, JoinHandle<()>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");

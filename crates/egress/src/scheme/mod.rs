@@ -11,6 +11,7 @@
 //! Signatures ([`sigv4`]) and credentials that are minted first ([`google`], [`github_app`], [`oauth2`]) have
 //! their own modules; a minted access token is put in place by [`inject`] like any bearer token.
 
+mod anchors;
 mod basic;
 mod body;
 mod cookie;

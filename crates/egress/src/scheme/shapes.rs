@@ -44,7 +44,8 @@ impl TokenShapes {
     /// The same as [`any`](Self::any) for a text that goes by: tokens in another writing are found as well, if they
     /// begin with something of their own.
     pub fn any_writing(&self, text: &[u8], mut is_ours: impl FnMut(&[u8]) -> bool) -> bool {
-        self.any(text, &mut is_ours) || self.encoded.any(text, is_ours)
+        let mut others = self.shapes.iter().filter(|shape| !Encoded::covers(shape.prefix_length));
+        others.any(|shape| shape.any(text, &mut is_ours)) || self.encoded.any(text, is_ours)
     }
 
     /// Whether `is_ours` says yes to some part of the text that has the shape of a token. Parts overlap: a
