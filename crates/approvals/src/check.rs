@@ -213,6 +213,11 @@ fn excuses(pattern: &str, words: &[&str], exact: bool) -> bool {
 
 /// Whether a pattern of a rule fits one word; `-f` is found in `-xf` too.
 fn word_fits(pattern: &str, word: &str, exact: bool) -> bool {
+    // Nearly every pattern begins with another letter than the word, and that is the end of it.
+    let (first, begins) = (pattern.as_bytes().first(), word.as_bytes().first());
+    if first != begins && first != Some(&b'*') {
+        return false;
+    }
     if !exact && pattern.len() == 2 && pattern.starts_with('-') && pattern != "--" {
         return word == pattern
             || (word.starts_with('-')

@@ -6,12 +6,13 @@ use std::io::{self, Write};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Prints a value as one JSON document.
+/// Prints a value as one JSON document, with one write: standard output by itself makes one of every line.
 pub fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    let written =
-        serde_json::to_writer_pretty(&mut out, value).map_err(io::Error::from).and_then(|()| writeln!(out));
-    finish(written)
+    let document = serde_json::to_vec_pretty(value).map_err(io::Error::from);
+    finish(document.and_then(|mut document| {
+        document.push(b'\n');
+        io::stdout().lock().write_all(&document)
+    }))
 }
 
 /// Prints lines as they are.

@@ -4,12 +4,13 @@
 mod scripts;
 
 use std::io::{Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::Child;
 use std::time::Duration;
 
+use cofferdam_testkit::Cofferdam;
 use cofferdam_testkit::processes::{marker, wait_until, with_argument};
 use scripts::{OFF, Project, result};
 use serde_json::{Value, json};
@@ -97,6 +98,25 @@ fn events_calls_and_the_result_go_over_one_connection() {
         let result = connection.event("result");
         assert_eq!((&result["status"], &result["output"]), (&json!("success"), &json!("['mine'] mine\n")));
     }
+}
+
+#[test]
+fn the_example_of_the_guide_does_what_it_says() {
+    let guide = include_str!("../../../docs/embedding.md");
+    let mut examples = guide.split("```python\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let example = examples.find(|example| example.contains("code.sock")).expect("the guide has an example");
+    let project = Project::new(OFF);
+    let _served = Served::start(&project);
+    // The guide's runtime directory is that of a user; the tests' lies in their own home.
+    symlink(project.home.path().join("cofferdam/run"), project.workspace.join("cofferdam")).expect("a link");
+    let outcome = Cofferdam::new("/usr/bin/env", &project.home)
+        .args(["python3", "-c", example])
+        .env("XDG_RUNTIME_DIR", &project.workspace)
+        .run()
+        .expect_status(0);
+    let last = outcome.stdout();
+    let last = last.lines().last().unwrap_or_default();
+    assert!(last.contains("'status': 'success', 'output': '5\\n'"), "{last}");
 }
 
 #[test]

@@ -62,6 +62,34 @@ except t.ToolError as error:
 }
 
 #[test]
+fn every_answer_arrives_whether_it_is_waited_for_awake_or_asleep() {
+    let project = Project::new(OFF);
+    let text = "
+import cofferdam_tools as t
+def call(n):
+    t.write_file('n', str(n))
+    return t.read_file('n')['content'], t.terminal(f'sleep 0.002; echo {n}')['output']
+assert call(0) == ('0', '0\\n')
+# Which of the two it would be depends on the machine.
+for awake in [True, False, True]:
+    for pace in t._pool.paces.values():
+        pace._next(awake=awake, settled=True)
+    for n in range(5):
+        assert call(n) == (str(n), f'{n}\\n'), n
+    try:
+        t.read_file('missing')
+        assert False
+    except t.ToolError as error:
+        assert error.kind == 'failed', error
+for n in range(100):
+    assert t.call('read_file', path='n')['content'] == '4'
+print('all')
+";
+    let tools = ["--tools", "read_file,write_file,terminal", "--max-calls", "1000"];
+    assert_eq!(printed(&project.python(&tools, text)), "all\n");
+}
+
+#[test]
 fn fifty_tools_are_called_at_once_from_threads_asyncio_and_processes() {
     let project = Project::new(OFF);
     let text = "

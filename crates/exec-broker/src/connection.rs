@@ -18,8 +18,12 @@ pub struct Lost;
 pub struct Client {
     stream: OwnedFd,
     decoder: Decoder,
+    buffer: Vec<u8>,
     next: u64,
 }
+
+/// Bytes that are read at once.
+const CHUNK: usize = 16 << 10;
 
 impl Client {
     /// Makes a connection and hands its other end in by a door.
@@ -32,7 +36,7 @@ impl Client {
 
     /// A connection that somebody else has made.
     pub fn over(stream: OwnedFd) -> Self {
-        Self { stream, decoder: Decoder::default(), next: 1 }
+        Self { stream, decoder: Decoder::default(), buffer: vec![0; CHUNK], next: 1 }
     }
 
     /// Calls a tool and waits for the answer to that call.
@@ -43,10 +47,9 @@ impl Client {
     ) -> Result<Response, Lost> {
         let id = self.next;
         self.next += 1;
-        let request = Request { id, tool: tool.to_owned(), arguments };
+        let request = Request { id, tool: tool.to_owned(), arguments, soon: false };
         let body = serde_json::to_vec(&request).map_err(|_| Lost)?;
         send_all(self.stream.as_fd(), &encode(&body).ok_or(Lost)?).map_err(|_| Lost)?;
-        let mut buffer = [0; 16 << 10];
         loop {
             match self.decoder.pull() {
                 Some(Arrived::Body(body)) => {
@@ -56,8 +59,8 @@ impl Client {
                 Some(Arrived::TooLarge { .. }) => return Err(Lost),
                 None => {}
             }
-            match door::receive(self.stream.as_fd(), &mut buffer) {
-                Ok(received) if received.bytes > 0 => self.decoder.push(&buffer[..received.bytes]),
+            match door::receive_bytes(self.stream.as_fd(), &mut self.buffer) {
+                Ok(bytes) if bytes > 0 => self.decoder.push(&self.buffer[..bytes]),
                 _ => return Err(Lost),
             }
         }

@@ -6,6 +6,7 @@
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -92,6 +93,30 @@ pub(crate) struct Received {
     pub bytes: usize,
     pub sender: Option<Sender>,
     pub descriptors: Vec<OwnedFd>,
+}
+
+/// Receives what is there, whoever sent it; descriptors that come with it are closed by the kernel.
+pub(crate) fn receive_bytes(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match rustix::net::recv(socket, &mut *into, RecvFlags::empty()) {
+            Err(rustix::io::Errno::INTR) => {}
+            other => return Ok(other?.0),
+        }
+    }
+}
+
+/// Receives what comes within a moment, without sleeping; none if nothing does.
+pub(crate) fn receive_awake(socket: BorrowedFd<'_>, into: &mut [u8], at_most: Duration) -> Option<usize> {
+    let began = Instant::now();
+    while began.elapsed() < at_most {
+        match rustix::net::recv(socket, &mut *into, RecvFlags::DONTWAIT) {
+            Ok((bytes, _)) => return Some(bytes),
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => std::hint::spin_loop(),
+            // Whoever asks again, asleep, is told the same.
+            Err(_) => return None,
+        }
+    }
+    None
 }
 
 /// Receives what is there, with its sender where the kernel was asked to say. More than one descriptor is not taken

@@ -8,6 +8,7 @@
 //! What the tools are made of (a sandbox, a gate, a server) is not known here; the program that puts everything
 //! together hands it in.
 
+mod answers;
 mod connection;
 mod door;
 pub mod files;

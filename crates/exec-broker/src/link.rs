@@ -6,8 +6,9 @@
 
 use std::collections::HashSet;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use rustix::net::Shutdown;
 
@@ -19,6 +20,9 @@ use crate::serve::{Broker, locked};
 
 /// Bytes that are read at once.
 const CHUNK: usize = 16 << 10;
+/// How long the next call is waited for awake where it was said that it comes soon. Longer than a script takes that does
+/// nothing in between.
+const SOON: Duration = Duration::from_micros(60);
 /// Somebody reads.
 const ATTENDED: u64 = 0;
 
@@ -33,10 +37,18 @@ pub(crate) struct Link {
     broker: Arc<Broker>,
     stream: OwnedFd,
     checked: Checked,
-    reading: Mutex<Decoder>,
+    reading: Mutex<Reading>,
     writing: Mutex<()>,
     under_way: Mutex<HashSet<u64>>,
     unattended: AtomicU64,
+    /// Whether the next call was said to come soon.
+    soon: AtomicBool,
+}
+
+/// What whoever reads works with.
+struct Reading {
+    decoder: Decoder,
+    buffer: Vec<u8>,
 }
 
 /// What was read.
@@ -50,16 +62,23 @@ enum Next {
     End,
 }
 
+/// Why nothing was read.
+enum Unread {
+    Stranger,
+    Lost,
+}
+
 impl Link {
     pub fn new(broker: Arc<Broker>, stream: OwnedFd, checked: Checked) -> Self {
         Self {
             broker,
             stream,
             checked,
-            reading: Mutex::default(),
+            reading: Mutex::new(Reading { decoder: Decoder::default(), buffer: vec![0; CHUNK] }),
             writing: Mutex::default(),
             under_way: Mutex::default(),
             unattended: AtomicU64::new(ATTENDED),
+            soon: AtomicBool::new(false),
         }
     }
 
@@ -111,22 +130,33 @@ impl Link {
     }
 
     fn read(&self) -> Next {
-        let mut decoder = locked(&self.reading);
-        let mut buffer = [0; CHUNK];
+        let mut reading = locked(&self.reading);
+        let Reading { decoder, buffer } = &mut *reading;
         loop {
             if let Some(arrived) = decoder.pull() {
                 return Next::Frame { arrived, more: decoder.has_frame() };
             }
-            match door::receive(self.stream.as_fd(), &mut buffer) {
-                Ok(received) if received.bytes == 0 => return Next::End,
-                Ok(received) => {
-                    if self.checked == Checked::EachTime && !self.broker.peers.admit(received.sender) {
-                        return Next::Stranger;
-                    }
-                    decoder.push(&buffer[..received.bytes]);
-                }
-                Err(_) => return Next::End,
+            match self.receive(buffer) {
+                Ok(0) | Err(Unread::Lost) => return Next::End,
+                Err(Unread::Stranger) => return Next::Stranger,
+                Ok(bytes) => decoder.push(&buffer[..bytes]),
             }
+        }
+    }
+
+    fn receive(&self, buffer: &mut [u8]) -> Result<usize, Unread> {
+        if self.checked == Checked::AtTheDoor {
+            if self.soon.swap(false, Ordering::Relaxed)
+                && let Some(bytes) = door::receive_awake(self.stream.as_fd(), buffer, SOON)
+            {
+                return Ok(bytes);
+            }
+            return door::receive_bytes(self.stream.as_fd(), buffer).map_err(|_| Unread::Lost);
+        }
+        let received = door::receive(self.stream.as_fd(), buffer).map_err(|_| Unread::Lost)?;
+        match received.bytes == 0 || self.broker.peers.admit(received.sender) {
+            true => Ok(received.bytes),
+            false => Err(Unread::Stranger),
         }
     }
 
@@ -153,6 +183,7 @@ impl Link {
             }
         };
         let id = request.id;
+        self.soon.store(request.soon, Ordering::Relaxed);
         if !locked(&self.under_way).insert(id) {
             return self.refuse(Some(id), ErrorKind::IdInUse.with("a call with this id is still under way"));
         }

@@ -1,11 +1,9 @@
 //! The calling side of a connection that many threads use at once.
 
-use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -13,14 +11,12 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::answers::{Answers, NoAnswer};
 use crate::connection::send_all;
 use crate::door;
 use crate::frame::{Arrived, Decoder, encode};
 use crate::message::{ErrorKind, Outcome, Request, Response, ToolError};
 use crate::tool::Tool;
-
-/// Who waits for an answer, by the id of the call; nobody any more when the other side is gone.
-type Waiting = Mutex<Option<HashMap<u64, Sender<Response>>>>;
 
 /// The writing side of a connection to a host: whole frames, whoever sends them.
 #[derive(Debug, Clone)]
@@ -33,7 +29,7 @@ impl Wire {
     /// Sends a body as one frame.
     pub fn send(&self, body: &[u8]) -> io::Result<()> {
         let frame = encode(body).ok_or_else(|| io::Error::other("the frame is too large"))?;
-        let _turn = locked(&self.writing);
+        let _turn = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         send_all(self.stream.as_fd(), &frame)
     }
 
@@ -49,7 +45,7 @@ impl Wire {
 /// Tools that the program offers which this one works for.
 pub struct HostTools {
     wire: Wire,
-    waiting: Arc<Waiting>,
+    answers: Arc<Answers>,
     next: AtomicU64,
 }
 
@@ -77,19 +73,18 @@ impl HostTools {
     ) -> Result<Value, ToolError> {
         let gone = || ErrorKind::Failed.with("the program that offers this tool is gone");
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let (tell, answer) = mpsc::channel();
-        locked(&self.waiting).as_mut().ok_or_else(gone)?.insert(id, tell);
-        let request = Request { id, tool: tool.to_owned(), arguments };
+        let request = Request { id, tool: tool.to_owned(), arguments, soon: false };
         let body = serde_json::to_vec(&request).map_err(|_| gone())?;
-        self.wire.send(&body).map_err(|_| gone())?;
-        match answer.recv_timeout(timeout) {
+        let expected = self.answers.expect(id).ok_or_else(gone)?;
+        if self.wire.send(&body).is_err() {
+            self.answers.forget(&expected);
+            return Err(gone());
+        }
+        match self.answers.wait(&expected, timeout) {
             Ok(Response { outcome: Outcome::Result(value), .. }) => Ok(value),
             Ok(Response { outcome: Outcome::Error(error), .. }) => Err(error),
-            Err(RecvTimeoutError::Timeout) => {
-                locked(&self.waiting).as_mut().map(|waiting| waiting.remove(&id));
-                Err(ErrorKind::TimedOut.with("the tool did not answer in time"))
-            }
-            Err(RecvTimeoutError::Disconnected) => Err(gone()),
+            Err(NoAnswer::TimedOut) => Err(ErrorKind::TimedOut.with("the tool did not answer in time")),
+            Err(NoAnswer::Gone) => Err(gone()),
         }
     }
 }
@@ -126,38 +121,100 @@ impl Unstarted {
         }
     }
 
-    /// Reads answers from here on; `gone` is called when the other side has hung up.
+    /// From here on there are calls; `gone` is called when the other side has hung up.
     pub fn start(self, gone: fn()) -> HostTools {
-        let waiting = Arc::new(Mutex::new(Some(HashMap::new())));
-        let (wire, told, mut decoder) = (self.wire.clone(), Arc::clone(&waiting), self.decoder);
+        let answers = Arc::new(Answers::over(Arc::clone(&self.wire.stream), self.decoder));
+        let watched = Arc::clone(&answers);
         thread::spawn(move || {
-            read_answers(&wire.stream, &told, &mut decoder);
-            locked(&told).take();
+            watched.watch();
             gone();
         });
-        HostTools { wire: self.wire, waiting, next: AtomicU64::new(1) }
+        HostTools { wire: self.wire, answers, next: AtomicU64::new(1) }
     }
 }
 
-fn read_answers(stream: &OwnedFd, waiting: &Waiting, decoder: &mut Decoder) {
-    let mut buffer = [0; 64 << 10];
-    loop {
-        while let Some(arrived) = decoder.pull() {
-            let Arrived::Body(body) = arrived else { continue };
-            let Ok(response) = serde_json::from_slice::<Response>(&body) else { continue };
-            let waiter = response.id.and_then(|id| locked(waiting).as_mut()?.remove(&id));
-            if let Some(waiter) = waiter {
-                // Who has waited long enough does not wait any more.
-                let _ = waiter.send(response);
+#[cfg(test)]
+mod tests {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType};
+    use serde_json::json;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(600);
+
+    fn connected() -> (HostTools, Unstarted) {
+        let (ours, theirs) =
+            rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+                .expect("sockets");
+        (Unstarted::over(ours).start(|| {}), Unstarted::over(theirs))
+    }
+
+    fn next(host: &mut Unstarted) -> Request {
+        serde_json::from_slice(&host.receive().expect("a call")).expect("JSON of ours")
+    }
+
+    fn answer(host: &Unstarted, request: &Request) {
+        let response = Response::of(request.id, Ok(Value::Object(request.arguments.clone())));
+        host.wire().send(&serde_json::to_vec(&response).expect("an answer is JSON")).expect("sent");
+    }
+
+    fn call(tools: &HostTools, number: u64, timeout: Duration) -> Result<Value, ToolError> {
+        tools.call("echo", json!({"n": number}).as_object().cloned().unwrap_or_default(), timeout)
+    }
+
+    #[test]
+    fn every_caller_gets_its_own_answer_in_whatever_order_they_come() {
+        let (tools, mut host) = connected();
+        thread::scope(|scope| {
+            let calls: Vec<_> = (0..20)
+                .map(|number| {
+                    scope.spawn({
+                        let tools = &tools;
+                        move || call(tools, number, LONG)
+                    })
+                })
+                .collect();
+            let mut requests: Vec<Request> = (0..20).map(|_| next(&mut host)).collect();
+            requests.sort_by_key(|request| std::cmp::Reverse(request.id));
+            requests.iter().for_each(|request| answer(&host, request));
+            for (number, called) in (0..).zip(calls) {
+                assert_eq!(called.join().expect("it ends"), Ok(json!({"n": number})));
             }
-        }
-        match door::receive(stream.as_fd(), &mut buffer) {
-            Ok(received) if received.bytes > 0 => decoder.push(&buffer[..received.bytes]),
-            _ => return,
-        }
+        });
     }
-}
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    #[test]
+    fn an_answer_that_comes_too_late_is_nobody_elses() {
+        let (tools, mut host) = connected();
+        assert_eq!(call(&tools, 1, Duration::ZERO).expect_err("no time").kind, ErrorKind::TimedOut);
+        let late = next(&mut host);
+        thread::scope(|scope| {
+            let called = scope.spawn(|| call(&tools, 2, LONG));
+            let request = next(&mut host);
+            answer(&host, &late);
+            answer(&host, &request);
+            assert_eq!(called.join().expect("it ends"), Ok(json!({"n": 2})));
+        });
+    }
+
+    #[test]
+    fn a_host_that_hangs_up_has_answered_what_it_answered_and_nothing_else() {
+        let (tools, mut host) = connected();
+        thread::scope(|scope| {
+            let calls: Vec<_> = (0..3)
+                .map(|number| {
+                    scope.spawn({
+                        let tools = &tools;
+                        move || call(tools, number, LONG)
+                    })
+                })
+                .collect();
+            let requests: Vec<Request> = (0..3).map(|_| next(&mut host)).collect();
+            answer(&host, &requests[1]);
+            drop(host);
+            let ended: Vec<_> = calls.into_iter().map(|call| call.join().expect("it ends")).collect();
+            assert_eq!(ended.iter().filter(|ended| ended.is_ok()).count(), 1, "{ended:?}");
+        });
+        assert_eq!(call(&tools, 4, LONG).expect_err("nobody is there").kind, ErrorKind::Failed);
+    }
 }

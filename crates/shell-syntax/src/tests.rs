@@ -135,8 +135,12 @@ fn doubling_does_not_explode() {
         format!("echo x > f; {} . ./f", "cat f f > g; cat g g > f; ".repeat(30)),
     ];
     for text in texts {
-        let longest =
-            run(&text).commands.iter().flat_map(|command| command.argv.iter()).map(|word| word.text().len()).max();
+        let longest = run(&text)
+            .commands
+            .iter()
+            .flat_map(|command| command.argv.iter())
+            .map(|word| word.text().len())
+            .max();
         assert!(longest.is_none_or(|longest| longest <= 128 * 1024), "{longest:?}");
     }
 }

@@ -8,7 +8,6 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use cofferdam_policy::read_guard::{KernelFilesystem, PROCFS, READABLE_PROC_FILES};
@@ -18,8 +17,18 @@ use rustix::fs::{CWD, FileType, Mode, OFlags};
 use super::failed;
 use crate::message::{ErrorKind, ToolError};
 
+/// Bytes that are read at once; more than are looked at.
+const CHUNK: usize = 64 << 10;
+
+/// A file that may be read, as far as it was read to know that.
+pub struct Opened {
+    pub beginning: Vec<u8>,
+    /// What follows; none if the beginning is all of it.
+    pub rest: Option<File>,
+}
+
 /// Opens a file for reading if it may be read.
-pub fn open(path: &str) -> Result<File, ToolError> {
+pub fn open(path: &str) -> Result<Opened, ToolError> {
     let refused = |why: String| ErrorKind::Denied.with(format!("{path} {why}"));
     let failed = |error: io::Error| failed("read", path, &error);
     let seen = look(path).map_err(failed)?;
@@ -44,11 +53,28 @@ pub fn open(path: &str) -> Result<File, ToolError> {
     let file =
         rustix::fs::openat(CWD, handle(&seen), flags, Mode::empty()).map_err(|error| failed(error.into()))?;
     let file = File::from(file);
-    let mut beginning = [0; SNIFFED_BYTES];
-    let length = file.read_at(&mut beginning, 0).map_err(failed)?;
-    match secret_paths::kind_of_content(&beginning[..length]) {
+    let (beginning, ended) = beginning(&file, stat.st_size).map_err(failed)?;
+    match secret_paths::kind_of_content(&beginning[..beginning.len().min(SNIFFED_BYTES)]) {
         Some(kind) => Err(refused(format!("is {}", kind.description()))),
-        None => Ok(file),
+        None => Ok(Opened { beginning, rest: (!ended).then_some(file) }),
+    }
+}
+
+/// Enough to look at, and whether that is all. A file that is as long as it says is at its end; those of procfs say that
+/// they are empty.
+fn beginning(file: &File, size: i64) -> io::Result<(Vec<u8>, bool)> {
+    let mut read = Vec::with_capacity(CHUNK);
+    loop {
+        let count = match rustix::io::read(file, rustix::buffer::spare_capacity(&mut read)) {
+            Err(rustix::io::Errno::INTR) => continue,
+            other => other?,
+        };
+        if count == 0 || i64::try_from(read.len()) == Ok(size) {
+            return Ok((read, true));
+        }
+        if read.len() >= SNIFFED_BYTES {
+            return Ok((read, false));
+        }
     }
 }
 

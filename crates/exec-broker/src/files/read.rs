@@ -21,8 +21,17 @@ pub struct ReadFile {
 }
 
 pub fn read_file(wish: &ReadFile) -> Result<Value, ToolError> {
-    let file = guard::open(&wish.path)?;
-    let mut lines = BufReader::with_capacity(64 << 10, file.take(LONGEST));
+    let guard::Opened { beginning, rest } = guard::open(&wish.path)?;
+    match rest {
+        None => read_lines(wish, beginning.as_slice()),
+        Some(rest) => {
+            let rest = beginning.as_slice().chain(rest).take(LONGEST);
+            read_lines(wish, BufReader::with_capacity(64 << 10, rest))
+        }
+    }
+}
+
+fn read_lines(wish: &ReadFile, mut lines: impl BufRead) -> Result<Value, ToolError> {
     let first = wish.offset.unwrap_or(1).max(1);
     let last = wish.limit.map_or(usize::MAX, |limit| first.saturating_add(limit) - 1);
     let (mut content, mut number, mut shown, mut truncated) = (Vec::new(), 0, 0, false);

@@ -7,11 +7,67 @@ use crate::tool::Tool;
 
 const RUNTIME: &str = include_str!("runtime.py");
 
+/// Names that mean something in the language, or in the module.
 const RESERVED: &[&str] = &[
-    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def",
-    "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is",
-    "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield", "aio",
-    "call", "acall",
+    "False",
+    "None",
+    "True",
+    "and",
+    "as",
+    "assert",
+    "async",
+    "await",
+    "break",
+    "class",
+    "continue",
+    "def",
+    "del",
+    "elif",
+    "else",
+    "except",
+    "finally",
+    "for",
+    "from",
+    "global",
+    "if",
+    "import",
+    "in",
+    "is",
+    "lambda",
+    "nonlocal",
+    "not",
+    "or",
+    "pass",
+    "raise",
+    "return",
+    "try",
+    "while",
+    "with",
+    "yield",
+    "aio",
+    "call",
+    "acall",
+    "_call",
+    "_acall",
+    "array",
+    "json",
+    "os",
+    "queue",
+    "socket",
+    "struct",
+    "threading",
+    "perf_counter",
+    "TYPE_CHECKING",
+    "Any",
+    "FD",
+    "TOOLS",
+    "ToolError",
+    "Denied",
+    "TimedOut",
+    "CallLimit",
+    "BadArguments",
+    "UnknownTool",
+    "Unavailable",
 ];
 
 pub fn module(tools: &[Tool]) -> String {
@@ -51,15 +107,11 @@ fn function(tool: &Tool, indent: &str) -> String {
     let given: Vec<String> = parameters
         .iter()
         .map(|parameter| {
-            format!(
-                "({}, {}, {})",
-                literal(parameter.name),
-                identifier(parameter.name, RESERVED),
-                match parameter.required {
-                    true => "True",
-                    false => "False",
-                }
-            )
+            let (key, value) = (literal(parameter.name), identifier(parameter.name, RESERVED));
+            match parameter.required {
+                true => format!("{key}: {value}"),
+                false => format!("**({{}} if {value} is None else {{{key}: {value}}})"),
+            }
         })
         .collect();
     let (decorator, before, call) = match indent {
@@ -67,7 +119,7 @@ fn function(tool: &Tool, indent: &str) -> String {
         _ => (format!("\n{indent}@staticmethod\n"), "async def", "return await _acall"),
     };
     format!(
-        "{decorator}{indent}{before} {name}({}) -> Any:\n{indent}    {}\n{indent}    {call}({}, _given([{}]))\n",
+        "{decorator}{indent}{before} {name}({}) -> Any:\n{indent}    {}\n{indent}    {call}({}, {{{}}})\n",
         declared.join(", "),
         literal(&documentation(tool)),
         literal(&tool.name),
@@ -106,5 +158,15 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains("\nimport os\n\\"), "{text}");
+    }
+
+    #[test]
+    fn a_tool_takes_no_name_that_the_module_needs() {
+        let named = |line: &str| line.split([' ', '(', ':', '=']).nth(1).map(str::to_owned);
+        let top = RUNTIME.lines().filter(|line| line.starts_with("class ") || line.starts_with("import "));
+        for name in top.filter_map(named).filter(|name| !name.starts_with('_')) {
+            let tool = Tool { name: name.clone(), description: String::new(), schema: json!({}) };
+            assert!(module(&[tool]).contains(&format!("\ndef {name}_() -> Any:")), "{name}");
+        }
     }
 }

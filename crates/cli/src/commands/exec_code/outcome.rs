@@ -147,13 +147,13 @@ impl Teller {
         self.tell("start", &Started { tools }, || "running".to_owned());
     }
 
-    pub fn calling(&self, number: u64, tool: &str, about: &str) {
+    pub fn calling(&self, number: u64, tool: &str, about: impl FnOnce() -> String) {
         #[derive(Serialize)]
         struct Calling<'a> {
             number: u64,
             tool: &'a str,
         }
-        self.tell("call", &Calling { number, tool }, || format!("{number}. {tool} {about}"));
+        self.tell("call", &Calling { number, tool }, || format!("{number}. {tool} {}", about()));
     }
 
     pub fn called(&self, called: &Called) {
