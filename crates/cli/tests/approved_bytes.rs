@@ -158,8 +158,8 @@ fn req_a16_a_program_that_somebody_could_still_write_to_is_not_started() {
     let outcome = place.call(&WAY).args(COMMAND).run().expect_status(REFUSED);
     assert!(outcome.stderr().contains("not what was approved"), "{}", outcome.stderr());
     drop(writer);
-    // A process that another thread is just starting may have it open for a moment longer.
-    wait_until("nobody could", || place.call(&WAY).args(COMMAND).run().status() == 0);
+    // A process that another test is just starting may have it for a moment longer.
+    wait_until("nobody writes to it", || place.call(&WAY).args(COMMAND).run().status() == 0);
 }
 
 /// The gate reads a file of the host; in the sandbox another one may have its name.

@@ -48,14 +48,17 @@ fn req_e22_ten_thousand_tunnels_leave_nothing_behind() {
     };
     tunnels(&proxied, 400);
     whole(3);
-    let before = memory();
-    for _ in 0..25 {
-        tunnels(&proxied, 400);
-    }
-    whole(10);
-    let after = memory();
-    // A tunnel that stayed would have left some kilobytes: ten thousand of them, a hundred times this.
-    assert!(after < before + (8 << 20), "{before} bytes became {after}");
+    let ten_thousand_leave_little = || {
+        let before = memory();
+        for _ in 0..25 {
+            tunnels(&proxied, 400);
+        }
+        whole(10);
+        memory() < before + (8 << 20)
+    };
+    // A tunnel that stayed would have left some kilobytes: ten thousand of them, several times this, and as many again
+    // every time. Other tests of this process take memory meanwhile, but not for ever.
+    assert!((0..5).any(|_| ten_thousand_leave_little()), "memory has grown every time");
 }
 
 /// The next piece of an answer.
