@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use cofferdam_audit::Recorder;
 use cofferdam_audit::event;
+use cofferdam_policy::document::ScriptDigest;
 
 use crate::approver::{Approver, Notifier};
 use crate::judge::judge_calls;
@@ -72,7 +73,12 @@ impl Approved {
         self.unkept.as_deref()
     }
 
-    /// To be called last before the command is started: the scripts are read again.
+    /// The files whose bytes were approved with the command: whoever starts it starts it with these, or not at all.
+    pub fn files(&self) -> &[ScriptDigest] {
+        self.subject.scripts()
+    }
+
+    /// For what is not started by a sandbox, to be called last: the files are read again.
     pub fn still_holds(&self) -> Result<(), Changed> {
         match self.subject.changed_script() {
             None => Ok(()),

@@ -3,20 +3,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use cofferdam_linux_sys::known_file;
 use cofferdam_policy::document::{ScriptDigest, SessionKind};
 use cofferdam_shell_syntax::{Surroundings, Word, parse};
-use rustix::fs::{Mode, OFlags};
 use sha2::{Digest as _, Sha256};
 
 use crate::call::Call;
 use crate::{Context, SessionContext};
-
-/// Of a larger file, its length and this much of its beginning count.
-const LARGEST_SCRIPT: u64 = 64 << 20;
 
 /// Programs that run what a file says.
 const INTERPRETERS: &[&str] = &[
@@ -310,24 +305,8 @@ fn normal(path: &Path) -> PathBuf {
     path.components().filter(|part| !matches!(part, std::path::Component::CurDir)).collect()
 }
 
-/// The SHA-256 of a regular file's bytes; opened without waiting, so that a pipe in its place holds nobody up.
 fn digest_of(path: &Path) -> Option<String> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
-    let data = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
-    let mut hash = Sha256::new();
-    if data.len() > LARGEST_SCRIPT {
-        hash.update(data.len().to_le_bytes());
-    }
-    // Most programs and scripts are read with a few calls; room for more would take longer to get than it saves.
-    let mut buffer = vec![0; 16 << 10];
-    let mut rest = file.take(LARGEST_SCRIPT);
-    loop {
-        match rest.read(&mut buffer).ok()? {
-            0 => return Some(hex(&hash.finalize())),
-            read => hash.update(&buffer[..read]),
-        }
-    }
+    known_file::sha256(&known_file::open(path).ok()?).ok()
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {

@@ -23,6 +23,10 @@ use crate::fields::Summary;
 use crate::files;
 use crate::head::Head;
 
+/// What nearly every line fits into. More is read only for one that does not: memory that was never used comes page by
+/// page, and for the longest line that takes longer than all else that is done here.
+const MOST_LINES: u64 = 4 << 10;
+
 /// The file to write to, where its end is, and what has to be told first.
 #[derive(Debug)]
 pub(crate) struct Recovered {
@@ -45,7 +49,7 @@ pub(crate) fn recover(directory: &PrivateDir, head: Option<Head>) -> Result<Reco
             let head = Head { link, file: newest, end: 0 };
             start_anew(directory, head, (newest, Interruption::HeadMissing))
         }
-        (Some(head), newest) => match follow(directory, head)? {
+        (Some(head), newest) => match follow(directory, head, &numbers)? {
             Followed::ToTheEnd(recovered) => Ok(recovered),
             Followed::Until(head, cause) => {
                 start_anew(directory, head, (newest.unwrap_or(head.file).max(head.file), cause))
@@ -59,12 +63,13 @@ enum Followed {
     Until(Head, Interruption),
 }
 
-fn follow(directory: &PrivateDir, mut head: Head) -> Result<Followed, AuditError> {
+/// `numbers` are those of the files that are there.
+fn follow(directory: &PrivateDir, mut head: Head, numbers: &[u64]) -> Result<Followed, AuditError> {
     let mut notes = Vec::new();
     loop {
         let name = files::name(head.file);
         let is_new = head.end == 0;
-        if !is_new && !directory.names()?.contains(&name) {
+        if !is_new && !numbers.contains(&head.file) {
             return Ok(Followed::Until(head, Interruption::FileMissing));
         }
         let file = directory.open_append(&name)?;
@@ -104,15 +109,22 @@ fn closed_at(file: &File, head: Head) -> io::Result<Option<bool>> {
     if head.end == 0 {
         return Ok(Some(false));
     }
-    let before = read_range(file, head.end.saturating_sub(LONGEST_LINE as u64), head.end)?;
-    let Some(before) = before.strip_suffix(b"\n") else {
-        return Ok(None);
+    let mut reach = MOST_LINES;
+    let line = loop {
+        let from = head.end.saturating_sub(reach);
+        let mut before = read_range(file, from, head.end)?;
+        if before.pop() != Some(b'\n') {
+            return Ok(None);
+        }
+        // By hand: to ask what the processor can do takes longer than to look at one line.
+        match before.iter().rposition(|&byte| byte == b'\n') {
+            Some(end) => break before.split_off(end + 1),
+            None if from == 0 || reach == LONGEST_LINE as u64 => break before,
+            None => reach = LONGEST_LINE as u64,
+        }
     };
-    // By hand: to ask what the processor can do takes longer than to look at one line.
-    let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-    let line = &before[start..];
-    let is_meant = Sealed::parse(line).is_some_and(|line| line.hash == head.link.hash && line.is_intact());
-    Ok(is_meant.then(|| kind(line) == Some(Kind::RecordClosed)))
+    let is_meant = Sealed::parse(&line).is_some_and(|line| line.hash == head.link.hash && line.is_intact());
+    Ok(is_meant.then(|| kind(&line) == Some(Kind::RecordClosed)))
 }
 
 fn next_link(line: &[u8], after: Link) -> Option<(Link, Option<Kind>)> {

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use cofferdam_approvals::{Approved, Author, Backend, Gate, Reason, Refused};
 use cofferdam_audit::Recorder;
+use cofferdam_policy::document::ScriptDigest;
+use cofferdam_sandbox::approved_files::ApprovedFile;
 
 use crate::args::admission::Behalf;
 use crate::args::approvals::KindArg;
@@ -57,6 +59,11 @@ impl Admitted {
         &self.approved
     }
 
+    /// What a sandbox looks at once more before it starts the command.
+    pub fn files(&self) -> Vec<ApprovedFile> {
+        approved_files(&self.approved)
+    }
+
     pub fn recorder(&self) -> &Recorder {
         &self.keeper.recorder
     }
@@ -104,7 +111,16 @@ pub fn admit(
     Ok(Admitted { keeper, approved, redacted })
 }
 
-/// To be asked last before something starts: what was approved is what runs.
+/// The files that were approved, for the sandbox that starts what runs them.
+pub fn approved_files(approved: &Approved) -> Vec<ApprovedFile> {
+    let known = |file: &ScriptDigest| ApprovedFile {
+        path: Path::new(&file.path).into(),
+        sha256: file.sha256.clone(),
+    };
+    approved.files().iter().map(known).collect()
+}
+
+/// For what no sandbox starts, to be asked last: what was approved is what runs.
 pub fn still_holds(approved: &Approved) -> Result<(), Failure> {
     approved.still_holds().map_err(|changed| {
         Failure::new(REFUSED, format!("{} is not what was approved any more", changed.path))

@@ -100,6 +100,20 @@ pub fn read_own(path: &Path) -> Result<Option<String>, Failure> {
     text(path, &file).map(Some)
 }
 
+/// Reads a document that need not be there. A link that leads nowhere is there.
+pub fn read_if_there(path: &Path) -> Result<Option<String>, Failure> {
+    match open(path) {
+        Ok(file) => text(path, &file).map(Some),
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+                && fs::symlink_metadata(path).is_err() =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(unreadable(path, &error)),
+    }
+}
+
 /// Reads any document.
 pub fn read_text(path: &Path) -> Result<String, Failure> {
     let file = open(path).map_err(|error| unreadable(path, &error))?;

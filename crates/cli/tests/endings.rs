@@ -84,7 +84,7 @@ fn req_i03_the_status_is_the_commands_own() {
         place.shell(text).expect_status(status);
     }
     place.call(&["--", "no-such-program"]).run().expect_status(127);
-    place.call(&["--", "/etc/hostname"]).run().expect_status(126);
+    place.call(&["--", "/etc/os-release"]).run().expect_status(126);
 }
 
 #[test]

@@ -63,6 +63,65 @@ fn req_i12_memory_is_refused_beyond_the_limit() {
     assert!(ran.report.contains("\"name\": \"limits\""), "{}", ran.report);
 }
 
+/// One request that is too large, in whichever process it comes, and many small ones.
+#[test]
+fn req_i12_memory_that_ends_a_run_is_named() {
+    const AT_ONCE: &str = "python3 -c 'bytearray(400 << 20)'";
+    const BELOW: &str = "sh -c \"python3 -c 'bytearray(400 << 20)'\" || exit 9";
+    const BIT_BY_BIT: &str = "exec python3 -c '
+kept = []
+while True: kept.append(bytes(2000))'";
+    for (script, status) in [(AT_ONCE, 1), (BELOW, 9), (BIT_BY_BIT, 1)] {
+        let ran = run(&["--memory", "200MiB"], script).ended(status, "memory-limit");
+        assert!(ran.outcome.stderr().contains("more memory than it may have"), "{}", ran.outcome.stderr());
+    }
+}
+
+#[test]
+fn req_i12_memory_that_ends_a_command_of_a_session_is_named() {
+    let home = Home::new();
+    let workspace = home.path().join("project");
+    std::fs::create_dir(&workspace).unwrap();
+    let call = |args: &[&str]| Cofferdam::new(BINARY, &home).current_dir(&workspace).args(args).run();
+    call(&["session", "new", "--name", "one", "--memory", "200MiB"]).expect_status(0);
+    let exec = |script: &str| call(&["session", "exec", "one", "-c", script]);
+    let ended = [exec("python3 -c 'bytearray(400 << 20)'"), exec("exit 3")];
+    call(&["session", "kill", "one"]).expect_status(0);
+    let [met, other] = ended;
+    assert_eq!((met.status(), other.status()), (1, 3), "{} {}", met.stderr(), other.stderr());
+    assert!(met.stderr().contains("more memory than it may have"), "{}", met.stderr());
+    assert_eq!(other.stderr(), "");
+}
+
+/// The twins: a limit that was met and got over, and a failure that has nothing to do with it.
+#[test]
+fn req_i12_a_limit_that_ended_nothing_is_not_named() {
+    let limits = ["--memory", "200MiB", "--pids", "400"];
+    let over = "exec python3 -c '
+try: bytearray(400 << 20)
+except MemoryError: print(1)'";
+    run(&limits, over).ended(0, "exited");
+    for (script, status, cause) in [
+        ("exit 3", 3, "exited"),
+        ("python3 -c 'bytearray(90 << 20); exit(4)'", 4, "exited"),
+        ("for i in 1 2 3 4 5; do sleep 60 & done; exit 5", 5, "exited"),
+        ("kill -9 $$", 128 + 9, "signal"),
+    ] {
+        let ran = run(&limits, script).ended(status, cause);
+        assert!(!ran.outcome.stderr().contains("may have"), "{script}: {}", ran.outcome.stderr());
+    }
+}
+
+#[test]
+fn req_i12_processes_that_end_a_run_are_named() {
+    let bomb = "exec python3 -c '
+import os, time
+for _ in range(1500):
+    if os.fork() == 0: time.sleep(60); os._exit(0)'";
+    let ran = run(&["--pids", "400", "--timeout", "60s"], bomb).ended(1, "process-limit");
+    assert!(ran.outcome.stderr().contains("more processes than it may have"), "{}", ran.outcome.stderr());
+}
+
 #[test]
 fn req_i12_open_files_are_limited() {
     let open = "exec python3 -c '

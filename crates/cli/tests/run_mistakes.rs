@@ -185,3 +185,45 @@ fn req_i15_what_is_set_aside_cannot_be_kept_by_a_trick() {
         }
     }
 }
+
+/// Traps for the launcher, which writes when the command has ended: what is over the name, or on the way to it.
+#[test]
+fn req_i15_a_report_is_led_nowhere_else() {
+    const PRECIOUS: &str = "a file of the person's\n";
+    let report = |home: &Home, name: &str, script: &str| {
+        let outcome = run(home, &["--report", name, "--", "sh", "-c", script]);
+        assert_eq!(home.read("precious"), PRECIOUS, "{script}: {}", outcome.stderr());
+        outcome
+    };
+    for trap in ["ln -s ../precious report", "mkfifo report", "ln -s /no/such/place report"] {
+        let home = project();
+        home.write("precious", PRECIOUS);
+        // The second time it is there before the command is.
+        for _ in 0..2 {
+            report(&home, "report", &format!("rm -f report; {trap}")).expect_status(0);
+            assert!(home.read("project/report").contains("\"exited\""), "{trap}");
+            run(&home, &["--", "sh", "-c", &format!("rm -f report; {trap}")]).expect_status(0);
+        }
+    }
+    let home = project();
+    home.write("precious", PRECIOUS);
+    home.write("elsewhere/keep", "");
+    home.write("project/out/keep", "");
+    report(&home, "out/report", "mv out gone; ln -s ../elsewhere out").expect_status(0);
+    assert!(home.read("project/gone/report").contains("\"exited\""), "in the directory that was meant");
+    let told = report(&home, "out/report", "true").expect_status(125).stderr();
+    assert!(told.contains("no report can be written") && told.contains("hint: "), "{told}");
+    assert!(!home.path().join("elsewhere/report").exists());
+}
+
+/// The twin: a link or a pipe where no command can write is the person's own.
+#[test]
+fn req_i15_a_report_goes_where_the_person_points() {
+    let home = project();
+    let piped = run(&home, &["--report", "/dev/stdout", "--", "true"]).expect_status(0);
+    assert!(piped.stdout().contains("\"exited\""), "{}", piped.stdout());
+    symlink("real", home.path().join("report")).expect("a link");
+    home.write("real", "before, and longer than it will be: ".repeat(500));
+    run(&home, &["--report", "../report", "--", "true"]).expect_status(0);
+    assert!(home.read("real").starts_with('{') && home.read("real").ends_with("}\n"));
+}

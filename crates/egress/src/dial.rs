@@ -4,8 +4,10 @@ use std::future::poll_fn;
 use std::io;
 use std::net::IpAddr;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
+use std::thread;
 use std::time::Duration;
 
 use cofferdam_audit::event::EgressReason;
@@ -120,6 +122,8 @@ pub(crate) struct Dialler {
     /// Made for the first upstream: to read the system's authorities takes longer than to start a sandbox, and many
     /// ask for nothing.
     connectors: OnceLock<Connectors>,
+    /// Whether they are made already, or about to be.
+    begun: AtomicBool,
 }
 
 struct Connectors {
@@ -139,11 +143,25 @@ impl Dialler {
         }
         // What the provider cannot do is told now, and not to the first request.
         config(&provider, RootCertStore::empty())?;
-        Ok(Self { provider, extra: roots, connectors: OnceLock::new() })
+        Ok(Self { provider, extra: roots, connectors: OnceLock::new(), begun: AtomicBool::new(false) })
     }
 
-    fn connector(&self, wire: Wire) -> &TlsConnector {
-        let connectors = self.connectors.get_or_init(|| {
+    /// Begins what the first upstream would wait for. Whoever has connected will ask for one as soon as both sides have
+    /// shown their certificates, and meanwhile another processor has time.
+    pub fn get_ready(self: &Arc<Self>) {
+        if self.begun.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let dialler = self.clone();
+        let begun = thread::Builder::new().name("authorities".to_owned()).spawn(move || {
+            dialler.connectors();
+        });
+        // Without a thread the first upstream waits after all.
+        drop(begun);
+    }
+
+    fn connectors(&self) -> &Connectors {
+        self.connectors.get_or_init(|| {
             let mut roots = self.extra.clone();
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
             let config = config(&self.provider, roots).expect("the same versions were taken before");
@@ -153,7 +171,11 @@ impl Dialler {
                 TlsConnector::from(Arc::new(config))
             };
             Connectors { http1: offering(&[b"http/1.1"]), best: offering(&[b"h2", b"http/1.1"]) }
-        });
+        })
+    }
+
+    fn connector(&self, wire: Wire) -> &TlsConnector {
+        let connectors = self.connectors();
         match wire {
             Wire::Http1 => &connectors.http1,
             Wire::Best => &connectors.best,

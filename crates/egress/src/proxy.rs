@@ -43,6 +43,7 @@ pub struct Parts {
 pub struct Proxy {
     engine: Arc<Engine>,
     shards: Arc<Shards>,
+    dialler: Arc<Dialler>,
 }
 
 /// Why a proxy cannot start.
@@ -87,8 +88,9 @@ impl Proxy {
             counts: Arc::default(),
         };
         let engine = Arc::new(engine);
-        let shards = Shards::start(&engine, &Arc::new(dialler)).map_err(StartError::Threads)?;
-        Ok(Self { engine, shards: Arc::new(shards) })
+        let dialler = Arc::new(dialler);
+        let shards = Shards::start(&engine, &dialler).map_err(StartError::Threads)?;
+        Ok(Self { engine, shards: Arc::new(shards), dialler })
     }
 
     /// What this proxy has decided so far.
@@ -144,6 +146,7 @@ impl Proxy {
                     if connected.crowd == Crowd::FarTooMany {
                         continue;
                     }
+                    self.dialler.get_ready();
                     let (seat, client) = (self.shards.seat(), client.clone());
                     let runtime = seat.runtime.clone();
                     connections.spawn_on(connection((seat, connected), client, stream), &runtime);

@@ -23,18 +23,47 @@ pub struct Request {
 
 /// The answer to a frame.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(try_from = "Written")]
 pub struct Response {
-    #[serde(default)]
     pub id: Option<u64>,
     #[serde(flatten)]
     pub outcome: Outcome,
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     Result(Value),
     Error(ToolError),
+}
+
+/// An answer as it is written, read field by field: to find out first which of the two it is takes a copy of all of it.
+#[derive(Deserialize)]
+struct Written {
+    #[serde(default)]
+    id: Option<u64>,
+    /// Nothing is a result, too.
+    #[serde(default, deserialize_with = "present")]
+    result: Option<Value>,
+    #[serde(default)]
+    error: Option<ToolError>,
+}
+
+fn present<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(value).map(Some)
+}
+
+impl TryFrom<Written> for Response {
+    type Error = &'static str;
+
+    fn try_from(written: Written) -> Result<Self, Self::Error> {
+        let outcome = match (written.error, written.result) {
+            (Some(error), _) => Outcome::Error(error),
+            (None, Some(value)) => Outcome::Result(value),
+            (None, None) => return Err("there is neither a result nor an error"),
+        };
+        Ok(Self { id: written.id, outcome })
+    }
 }
 
 /// Why a call has no result.
@@ -166,10 +195,14 @@ mod tests {
 
     #[test]
     fn an_answer_reads_as_it_was_written() {
-        for outcome in [Ok(Value::from("x")), Err(ErrorKind::Denied.with("no"))] {
+        for outcome in [Ok(Value::from("x")), Ok(Value::Null), Err(ErrorKind::Denied.with("no"))] {
             let response = Response::of(3, outcome);
             let text = serde_json::to_string(&response).expect("an answer is JSON");
             assert_eq!(serde_json::from_str::<Response>(&text).expect("JSON of ours"), response, "{text}");
         }
+        let both = r#"{"id": 3, "result": 1, "error": {"kind": "denied", "message": "no"}}"#;
+        let both: Response = serde_json::from_str(both).expect("an answer");
+        assert_eq!(both, Response::of(3, Err(ErrorKind::Denied.with("no"))));
+        assert!(serde_json::from_str::<Response>(r#"{"id": 3}"#).is_err());
     }
 }

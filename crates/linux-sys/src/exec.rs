@@ -3,6 +3,7 @@
 
 use std::ffi::{CStr, CString, OsStr};
 use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 
 use cofferdam_policy::environment::ChildEnvironment;
@@ -93,11 +94,30 @@ impl Image {
 
 /// Replaces this process by the program at `path`; returns only if that failed.
 pub fn exec(path: &CStr, image: &Image) -> io::Error {
-    let pointers = |strings: &[CString]| -> Vec<*const libc::c_char> {
-        strings.iter().map(|string| string.as_ptr()).chain([std::ptr::null()]).collect()
-    };
     let (arguments, variables) = (pointers(&image.arguments), pointers(&image.variables));
     // SAFETY: both arrays end with a null pointer and point to C strings that `image` keeps alive.
     unsafe { libc::execve(path.as_ptr(), arguments.as_ptr(), variables.as_ptr()) };
     io::Error::last_os_error()
+}
+
+/// Replaces this process by the program in an open file, whatever its name leads to by now; returns only if that
+/// failed. Not for a script: its interpreter would get the descriptor for a name.
+pub fn exec_opened(program: BorrowedFd<'_>, image: &Image) -> io::Error {
+    let (arguments, variables) = (pointers(&image.arguments), pointers(&image.variables));
+    // SAFETY: as above; the path is an empty C string, and with AT_EMPTY_PATH the descriptor is what is meant.
+    unsafe {
+        libc::syscall(
+            libc::SYS_execveat,
+            program.as_raw_fd(),
+            c"".as_ptr(),
+            arguments.as_ptr(),
+            variables.as_ptr(),
+            libc::AT_EMPTY_PATH,
+        )
+    };
+    io::Error::last_os_error()
+}
+
+fn pointers(strings: &[CString]) -> Vec<*const libc::c_char> {
+    strings.iter().map(|string| string.as_ptr()).chain([std::ptr::null()]).collect()
 }

@@ -13,6 +13,8 @@ pub mod exec;
 pub mod footprint;
 pub mod hardening;
 pub mod interface;
+pub mod known_file;
+pub mod large_requests;
 pub mod limits;
 pub mod memory;
 pub mod mount;

@@ -5,9 +5,14 @@ use std::io;
 
 use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 
-/// Drops every capability from every set, for good, and checks that none is left.
-pub fn drop_all_capabilities() -> io::Result<()> {
-    // Bounding first: it needs a capability that is gone afterwards. The kernel says EINVAL past its last one.
+/// The proof that no program gets a capability by being started: none is left in the bounding set.
+#[derive(Debug)]
+pub struct Bounded(());
+
+/// Empties the bounding set, for good. It takes nothing from this process itself, and a call for every capability there
+/// is, so it can be done before the rights are given up, where nobody waits for it.
+pub fn drop_bounding_set() -> io::Result<Bounded> {
+    // The kernel says EINVAL past its last one.
     for number in 0..64 {
         // SAFETY: this option takes one number and no pointer.
         if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, number, 0, 0, 0) } == 0 {
@@ -18,6 +23,12 @@ pub fn drop_all_capabilities() -> io::Result<()> {
             error => return Err(error),
         }
     }
+    Ok(Bounded(()))
+}
+
+/// Drops every capability from every other set, for good, and checks that none is left. The bounding set comes first:
+/// it needs a capability that is gone afterwards.
+pub fn drop_all_capabilities(_: &Bounded) -> io::Result<()> {
     let locked = CapabilitiesSecureBits::NO_ROOT
         | CapabilitiesSecureBits::NO_ROOT_LOCKED
         | CapabilitiesSecureBits::NO_SETUID_FIXUP
@@ -32,7 +43,7 @@ pub fn drop_all_capabilities() -> io::Result<()> {
 /// Drops every capability that this process has, where it may not have the one that is needed to lock them away. With
 /// `no_new_privs` none comes back.
 pub fn drop_own_capabilities() -> io::Result<()> {
-    match drop_all_capabilities() {
+    match drop_bounding_set().and_then(|bounded| drop_all_capabilities(&bounded)) {
         Err(error) if error.raw_os_error() == Some(libc::EPERM) => empty_own_sets(),
         other => other,
     }

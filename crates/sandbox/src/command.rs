@@ -1,20 +1,23 @@
 //! One command in a sandbox, from the descriptors it was given to the program it becomes.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use cofferdam_linux_sys::clone;
 use cofferdam_linux_sys::exec::{self, Image};
-use cofferdam_linux_sys::{privileges, signals};
+use cofferdam_linux_sys::{large_requests, privileges, signals};
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::process::{Resource, Rlimit};
 use rustix::pty::OpenptFlags;
 use rustix::termios::Winsize;
 
-use crate::channel;
+use crate::approved_files::{self, ApprovedFile};
+use crate::channel::{self, Channel};
 use crate::messages::{NotStarted, Window};
+use crate::met_limits;
 use crate::pid_one::Walls;
 use crate::plan::Limits;
 use crate::stages::Confined;
@@ -27,6 +30,8 @@ pub struct Command {
     pub limits: Limits,
     /// What all that it starts is known by.
     pub mark: Mark,
+    /// What is looked at once more.
+    pub approved: Vec<ApprovedFile>,
     /// The image, then what the command will have as 0, 1, 2 and on.
     pub descriptors: Vec<OwnedFd>,
 }
@@ -36,6 +41,8 @@ pub struct Started {
     pub pid: i32,
     /// The controlling side of the command's terminal.
     pub terminal: Option<OwnedFd>,
+    /// Where its large requests for memory are heard of, if its memory is limited.
+    pub requests: Option<OwnedFd>,
 }
 
 /// Starts the command and waits until it runs or has failed to.
@@ -51,13 +58,19 @@ pub fn start(walls: &Walls, mut command: Command) -> Result<Started, NotStarted>
         image.point("TMPDIR", alone.scratch.path()).map_err(other)?;
     }
     let terminal = command.terminal.map(open_terminal).transpose().map_err(other)?;
+    let (hear, tell) = command.limits.memory.map(|_| Channel::pair()).transpose().map_err(other)?.unzip();
     let mut why = None;
     let pid = clone::start_sharing(&mut || {
-        why = Some(prepare_program(walls, &command, &image, terminal.as_ref()));
+        why = Some(prepare_program(walls, &command, &image, (terminal.as_ref(), tell.as_ref())));
     });
     let pid = pid.map_err(other)?;
+    // From here on the command alone could have said something.
+    drop(tell);
     match why {
-        None => Ok(Started { pid, terminal: terminal.map(|terminal| terminal.controller) }),
+        None => {
+            let requests = hear.and_then(|hear| hear.receive::<()>().ok()??.1.pop());
+            Ok(Started { pid, terminal: terminal.map(|terminal| terminal.controller), requests })
+        }
         Some(why) => Err(why),
     }
 }
@@ -83,7 +96,7 @@ fn prepare_program(
     walls: &Walls,
     command: &Command,
     image: &Image,
-    terminal: Option<&Terminal>,
+    (terminal, tell): (Option<&Terminal>, Option<&Channel>),
 ) -> NotStarted {
     if let Err(error) = prepare(command, terminal) {
         return NotStarted::Other(error.raw_os_error().unwrap_or(0));
@@ -92,9 +105,9 @@ fn prepare_program(
         return NotStarted::Directory(error.raw_os_error());
     }
     match walls {
-        Walls::Namespaces(confined) => run(confined, image),
+        Walls::Namespaces(confined) => run(confined, command, image, tell),
         Walls::Alone(alone) => match alone.confine() {
-            Ok((confined, _)) => run(&confined, image),
+            Ok((confined, _)) => run(&confined, command, image, tell),
             Err(problem) => NotStarted::Other(problem.errno.unwrap_or(0)),
         },
     }
@@ -150,11 +163,23 @@ fn lower(resource: Resource, value: Option<u64>, slack: u64) -> io::Result<()> {
     Ok(rustix::process::setrlimit(resource, limit)?)
 }
 
-/// Looks the program up as a shell would, in the sandbox's own tree, and becomes it.
-fn run(_: &Confined, image: &Image) -> NotStarted {
+/// Looks the program up as a shell would, in the sandbox's own tree, and becomes it, if everything that it runs is what
+/// was approved.
+fn run(_: &Confined, command: &Command, image: &Image, tell: Option<&Channel>) -> NotStarted {
     let Some(program) = image.program() else { return NotStarted::NotFound };
+    let path = approved_files::named(&command.directory, Path::new(OsStr::from_bytes(program.to_bytes())));
+    let opened = match approved_files::look_again(&command.approved, &path) {
+        Ok(opened) => opened,
+        Err(why) => return why,
+    };
+    if let (Some(memory), Some(tell)) = (command.limits.memory, tell) {
+        have_requests_heard(memory, tell);
+    }
     if program.to_bytes().contains(&b'/') {
-        return reason(&exec::exec(program, image));
+        return reason(&match opened {
+            Some(file) => exec::exec_opened(file.as_fd(), image),
+            None => exec::exec(program, image),
+        });
     }
     let path = image.variable("PATH").unwrap_or(b"/usr/local/bin:/usr/bin:/bin");
     let mut worst = NotStarted::NotFound;
@@ -166,6 +191,13 @@ fn run(_: &Confined, image: &Image) -> NotStarted {
         }
     }
     worst
+}
+
+/// Without it the limit holds as well; a kernel that cannot do it only leaves open whether it was met.
+fn have_requests_heard(memory: u64, tell: &Channel) {
+    if let Ok(requests) = large_requests::watch(met_limits::large(memory)) {
+        let _ = tell.send(&(), &[requests.as_fd()]);
+    }
 }
 
 fn reason(error: &io::Error) -> NotStarted {

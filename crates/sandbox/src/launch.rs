@@ -8,6 +8,7 @@ use cofferdam_linux_sys::clone::{self, Cloned, Namespaces};
 use cofferdam_linux_sys::exec::Image;
 use rustix::process::Signal;
 
+use crate::approved_files::ApprovedFile;
 use crate::channel::{self, Channel};
 use crate::control_group::ControlGroup;
 pub use crate::control_group::Exceeded;
@@ -47,6 +48,8 @@ pub enum News {
     NotStarted(NotStarted),
     Ended {
         how: Ended,
+        /// A limit of single processes that it had met, if it failed.
+        met: Option<Exceeded>,
         /// Set aside meanwhile, where the sandbox stays.
         held: Vec<Text>,
     },
@@ -55,6 +58,8 @@ pub enum News {
     /// The sandbox is gone, with the command that was its last if that ended by itself; these names were set aside.
     Gone {
         ended: Option<Ended>,
+        /// A limit of single processes that it had met, if it failed.
+        met: Option<Exceeded>,
         held: Vec<Text>,
     },
 }
@@ -66,6 +71,8 @@ pub struct Start<'a> {
     pub terminal: Option<Window>,
     pub limits: Limits,
     pub last: Last,
+    /// What is looked at once more before the program starts.
+    pub approved: &'a [ApprovedFile],
     pub descriptors: &'a [BorrowedFd<'a>],
 }
 
@@ -239,6 +246,7 @@ impl Sandbox {
             terminal: start.terminal,
             limits: start.limits,
             last: start.last,
+            approved: start.approved.to_vec(),
         };
         self.channel.send(&message, &descriptors)
     }
@@ -269,13 +277,13 @@ impl Sandbox {
                 (id, News::Started { terminal: descriptors.pop() })
             }
             Some((FromSandbox::NotStarted { id, why }, _)) => (id, News::NotStarted(why)),
-            Some((FromSandbox::Ended { id, how, held }, _)) => (id, News::Ended { how, held }),
+            Some((FromSandbox::Ended { id, how, met, held }, _)) => (id, News::Ended { how, met, held }),
             Some((FromSandbox::Connected { id }, mut descriptors)) => {
                 (id, News::Connected(descriptors.pop()))
             }
-            Some((FromSandbox::Over { ended, held }, _)) => (0, News::Gone { ended, held }),
+            Some((FromSandbox::Over { ended, met, held }, _)) => (0, News::Gone { ended, met, held }),
             Some((FromSandbox::Begun | FromSandbox::Built { .. } | FromSandbox::NotBuilt(_), _)) | None => {
-                (0, News::Gone { ended: None, held: Vec::new() })
+                (0, News::Gone { ended: None, met: None, held: Vec::new() })
             }
         })
     }

@@ -3,6 +3,7 @@
 //! A [`request::Request`] and a look at the host become a [`plan::Plan`] (data); [`launch`] makes the namespaces
 //! and hands the plan to their first process, which carries it out stage by stage and then starts commands.
 
+pub mod approved_files;
 mod command;
 mod control_group;
 pub mod diagnosis;
@@ -11,6 +12,7 @@ mod landlock;
 pub mod launch;
 pub mod layout;
 pub mod messages;
+mod met_limits;
 pub mod overlay;
 pub mod own_walls;
 mod pid_one;

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::approved_files::ApprovedFile;
+use crate::control_group::Exceeded;
 use crate::doors::Door;
 use crate::plan::{Limits, Plan};
 use crate::report::Report;
@@ -23,6 +25,7 @@ pub enum ToSandbox {
         terminal: Option<Window>,
         limits: Limits,
         last: Last,
+        approved: Vec<ApprovedFile>,
     },
     Signal {
         id: u64,
@@ -76,6 +79,8 @@ pub enum FromSandbox {
     Ended {
         id: u64,
         how: Ended,
+        /// A limit that it had met, if it failed.
+        met: Option<Exceeded>,
         held: Vec<Text>,
     },
     /// With a socket that is being connected; without one where that was refused at once.
@@ -86,6 +91,8 @@ pub enum FromSandbox {
     /// set aside under another one.
     Over {
         ended: Option<Ended>,
+        /// A limit that it had met, if it failed.
+        met: Option<Exceeded>,
         held: Vec<Text>,
     },
 }
@@ -104,6 +111,8 @@ pub enum NotStarted {
     NotExecutable(i32),
     /// The working directory cannot be entered.
     Directory(i32),
+    /// A file that it runs is not what was approved.
+    NotApproved,
     Other(i32),
 }
 

@@ -20,7 +20,9 @@ pub fn raise(writable: &[&Path]) -> io::Result<Vec<String>> {
     rustix::thread::set_no_new_privs(true)?;
     raised.push("no new privileges".to_owned());
     // From here on root is an ordinary user.
-    privileges::drop_all_capabilities().or_else(without_the_right)?;
+    privileges::drop_bounding_set()
+        .and_then(|bounded| privileges::drop_all_capabilities(&bounded))
+        .or_else(without_the_right)?;
     raised.push("no capabilities".to_owned());
     // From here on only these places can be written to.
     let writable: Vec<_> = writable.iter().map(|path| (*path).into()).collect();

@@ -6,15 +6,17 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, OwnedFd};
 
-use cofferdam_linux_sys::footprint;
 use cofferdam_linux_sys::signals::Signals;
+use cofferdam_linux_sys::{footprint, limits};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
-use rustix::process::{Pid, Signal, WaitOptions};
+use rustix::process::{Pid, Signal};
 
 use crate::channel::Channel;
 use crate::command;
+use crate::control_group::Exceeded;
 use crate::messages::{Ended, FromSandbox, Last, Problem, ToSandbox};
+use crate::met_limits::MetLimits;
 use crate::plan::{Identity, Plan};
 use crate::stages::{self, Confined};
 use crate::sweep;
@@ -22,8 +24,11 @@ use crate::text::Text;
 use crate::trees::{Reach, Trees};
 use crate::without_namespaces::Alone;
 
+const ECHILD: i32 = 10;
 const SIGCHLD: i32 = 17;
 const SIGTERM: i32 = 15;
+const SIGXCPU: i32 = 24;
+const SIGXFSZ: i32 = 25;
 
 /// Runs as the first process until the launcher is gone or the first command has ended.
 pub fn run(channel: &Channel, identity: Identity) -> ! {
@@ -124,8 +129,10 @@ struct Init<'a> {
     commands: BTreeMap<i32, u64>,
     /// The command with which the sandbox ends.
     last: Option<u64>,
-    /// How that one ended.
+    /// How that one ended, and which limit it had met.
     ended: Option<Ended>,
+    met: Option<Exceeded>,
+    limits: MetLimits,
     trees: Trees,
     /// Names to be set aside.
     sweep: &'a [Text],
@@ -143,6 +150,8 @@ impl<'a> Init<'a> {
             commands: BTreeMap::new(),
             last: None,
             ended: None,
+            met: None,
+            limits: MetLimits::new(&plan.limits, reach),
             trees: Trees::new(reach),
             sweep: &plan.sweep,
         }
@@ -153,7 +162,7 @@ impl<'a> Init<'a> {
         let served = self.serve(signals).map_err(|error| lost(&error));
         self.trees.end_all();
         // If the launcher is gone, the names tell by themselves what happened.
-        let over = FromSandbox::Over { ended: self.ended, held: sweep::set_aside(self.sweep) };
+        let over = FromSandbox::Over { ended: self.ended, met: self.met, held: sweep::set_aside(self.sweep) };
         let _ = self.channel.send(&over, &[]);
         served
     }
@@ -162,10 +171,11 @@ impl<'a> Init<'a> {
         // Once nothing happens for a while, what is not needed to wait is given back.
         let mut patience = Some(Timespec { tv_sec: 0, tv_nsec: 250_000_000 });
         loop {
-            let mut ready = [
+            let mut ready = vec![
                 PollFd::new(self.channel, PollFlags::IN),
                 PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN),
             ];
+            ready.extend(self.limits.descriptors().map(|held| PollFd::from_borrowed_fd(held, PollFlags::IN)));
             match rustix::event::poll(&mut ready, patience.as_ref()) {
                 Err(rustix::io::Errno::INTR) => continue,
                 Ok(0) => {
@@ -175,7 +185,9 @@ impl<'a> Init<'a> {
                 }
                 other => drop(other?),
             }
-            let [from_launcher, from_kernel] = ready.map(|ready| !ready.revents().is_empty());
+            let ready: Vec<PollFlags> = ready.iter().map(PollFd::revents).collect();
+            let (from_launcher, from_kernel) = (!ready[0].is_empty(), !ready[1].is_empty());
+            self.limits.answer(&ready[2..]);
             if from_kernel {
                 while let Some(arrived) = signals.next_with_sender()? {
                     // From a process inside it is no reason to end the others. Without namespaces all numbers are
@@ -206,13 +218,14 @@ impl<'a> Init<'a> {
         match message {
             // A second tree cannot be built any more; the rights are gone.
             ToSandbox::Build(_) | ToSandbox::Begun => Ok(Then::GoOn),
-            ToSandbox::Start { id, directory, terminal, limits, last } => {
+            ToSandbox::Start { id, directory, terminal, limits, last, approved } => {
                 let mark = self.trees.begin(id);
-                let command =
-                    command::Command { directory: directory.into(), terminal, limits, mark, descriptors };
+                let directory = directory.into();
+                let command = command::Command { directory, terminal, limits, mark, approved, descriptors };
                 match command::start(&self.walls, command) {
                     Ok(started) => {
                         self.commands.insert(started.pid, id);
+                        self.limits.hear(id, started.requests);
                         if last == Last::Yes {
                             self.last = Some(id);
                         }
@@ -257,26 +270,29 @@ impl<'a> Init<'a> {
     fn collect(&mut self) -> io::Result<Then> {
         let mut then = Then::GoOn;
         loop {
-            let (pid, status) = match rustix::process::wait(WaitOptions::NOHANG) {
-                Ok(Some(ended)) => ended,
-                Ok(None) | Err(rustix::io::Errno::CHILD) => return Ok(then),
-                Err(rustix::io::Errno::INTR) => continue,
-                Err(error) => return Err(error.into()),
+            let collected = match limits::collect_any() {
+                Ok(Some(collected)) => collected,
+                Ok(None) => return Ok(then),
+                Err(error) if error.raw_os_error() == Some(ECHILD) => return Ok(then),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
             };
-            let Some(id) = self.commands.remove(&pid.as_raw_nonzero().get()) else { continue };
-            let how = match (status.exit_status(), status.terminating_signal()) {
-                (Some(code), _) => Ended::Exited(code),
-                (None, Some(signal)) => Ended::Killed(signal),
-                (None, None) => Ended::Exited(0),
+            let Some(id) = self.commands.remove(&collected.pid) else { continue };
+            let how = match collected.end {
+                limits::End::Exited(code) => Ended::Exited(code),
+                limits::End::Killed(signal) => Ended::Killed(signal),
             };
+            // What its signal names needs no other explanation.
+            let told = matches!(how, Ended::Exited(0) | Ended::Killed(SIGXCPU | SIGXFSZ));
+            let met = if told { None } else { self.limits.met(id, collected.most_memory) };
             if self.last == Some(id) {
                 // Told with the last message, once nothing moves any more: the launcher is woken once.
-                self.ended = Some(how);
+                (self.ended, self.met) = (Some(how), met);
                 then = Then::End;
                 continue;
             }
             let held = sweep::set_aside(self.sweep);
-            self.channel.send(&FromSandbox::Ended { id, how, held }, &[])?;
+            self.channel.send(&FromSandbox::Ended { id, how, met, held }, &[])?;
         }
     }
 }

@@ -9,7 +9,9 @@ use std::path::PathBuf;
 
 use cofferdam_linux_sys::{
     beside::{self, Beside},
-    descriptors, hardening, privileges, seccomp as filter, signals,
+    descriptors, hardening,
+    privileges::{self, Bounded},
+    seccomp as filter, signals,
 };
 use rustix::process::{DumpableBehavior, Signal};
 
@@ -41,6 +43,7 @@ pub struct Begun {
     report: Report,
     /// How many processes there may be; opened before the host's `/proc` is out of sight.
     most_processes: Option<fs::File>,
+    bounded: Bounded,
     beside: Beside,
 }
 
@@ -78,6 +81,8 @@ pub fn begin(channel: &Channel, identity: Identity) -> Result<Begun, Problem> {
 
     // From here on no crash hands memory to a file, or to a program of the host.
     step("no core dumps", hardening::no_core_dumps())?;
+    // From here on no program that this process starts could gain a capability, even while this one has them.
+    let bounded = step("bounding capabilities", privileges::drop_bounding_set())?;
     let most_processes = fs::OpenOptions::new().write(true).open("/proc/sys/kernel/pid_max").ok();
     let ahead = planner::of_the_system(&Machine::look());
     let root = Root::begin().and_then(|root| {
@@ -86,12 +91,12 @@ pub fn begin(channel: &Channel, identity: Identity) -> Result<Begun, Problem> {
         Ok(root)
     });
     let root = root.map_err(|failure| problem(failure.operation, &failure.error))?;
-    Ok(Begun { root, ahead, report, most_processes, beside })
+    Ok(Begun { root, ahead, report, most_processes, bounded, beside })
 }
 
 /// Carries the plan out. After it, this process and everything it starts is confined for good.
 pub fn confine(begun: Begun, plan: &Plan) -> Result<(Confined, Report, Doors), Problem> {
-    let Begun { root, ahead, mut report, most_processes, beside } = begun;
+    let Begun { root, ahead, mut report, most_processes, bounded, beside } = begun;
     let rest = step("the system's part of the plan", rest_of(plan, &ahead))?;
 
     // From here on no number of processes exhausts the host's: root has no other limit without a control group.
@@ -127,7 +132,7 @@ pub fn confine(begun: Begun, plan: &Plan) -> Result<(Confined, Report, Doors), P
     // From here on no program gains rights by being started, set-user-id programs included.
     step("no new privileges", rustix::thread::set_no_new_privs(true))?;
     // From here on no mount, route, host name or other process's identity can be changed.
-    step("dropping capabilities", privileges::drop_all_capabilities())?;
+    step("dropping capabilities", privileges::drop_all_capabilities(&bounded))?;
     report.enforced(LayerName::Capabilities, "none left in any set, and locked");
 
     // From here on nothing outside the writable paths can be written to, whatever the mounts say.

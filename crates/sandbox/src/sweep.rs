@@ -9,16 +9,22 @@
 //! At the end everything else in the sandbox is dead, so nothing moves while this looks; between commands, what else
 //! runs there has the same rights as this and gains nothing by a race. What was left behind may still be a trap: a link on the way, a directory without the right to write, a thousand names that are taken.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
+use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, RawDir, RenameFlags};
 use rustix::io::Errno;
 use rustix::rand::GetRandomFlags;
 
 use crate::text::Text;
+
+/// A directory with more names than this is asked for those that matter, one by one.
+const FEW: usize = 128;
 
 /// Renames what has appeared under these names and gives the new names. Nothing is lost, and a name that cannot
 /// be renamed is given as it is, so that the person hears of it.
@@ -35,16 +41,59 @@ struct Appeared {
     path: PathBuf,
 }
 
-/// A directory and its path, which has no link in it.
-type Near<'a> = Option<(&'a Path, Rc<OwnedFd>)>;
+/// A directory that was reached, and its path, which has no link in it.
+struct Near<'a> {
+    path: &'a Path,
+    directory: Rc<OwnedFd>,
+    /// All that is in it, in lower case, because some file systems find a name in either; none where it cannot be told.
+    names: Option<BTreeSet<OsString>>,
+}
+
+impl<'a> Near<'a> {
+    fn new(path: &'a Path, directory: OwnedFd) -> Self {
+        let names = names(&directory);
+        Self { path, directory: Rc::new(directory), names }
+    }
+
+    /// Whether there can be nothing at a path, because the first name on the way from here to it is not there.
+    fn lacks(&self, path: &Path) -> bool {
+        let below = path.strip_prefix(self.path).ok().and_then(|below| below.components().next());
+        match (below, &self.names) {
+            (Some(Component::Normal(name)), Some(names)) => !names.contains(&name.to_ascii_lowercase()),
+            _ => false,
+        }
+    }
+}
+
+/// What is in a directory, where that takes less than to ask for the names one by one: few names, which a file system
+/// without a sense for case finds under no other plain letters, in a directory that can be read.
+fn names(directory: &OwnedFd) -> Option<BTreeSet<OsString>> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let listed = rustix::fs::openat(directory, c".", flags, Mode::empty()).ok()?;
+    let mut room = [MaybeUninit::uninit(); 4 << 10];
+    let mut entries = RawDir::new(listed, &mut room);
+    let mut names = BTreeSet::new();
+    while let Some(entry) = entries.next() {
+        let entry = entry.ok()?;
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if names.len() == FEW || !name.is_ascii() {
+            return None;
+        }
+        names.insert(name.to_ascii_lowercase());
+    }
+    Some(names)
+}
 
 /// What stands at a path now.
-fn appeared<'a>(path: &'a Path, near: &mut Near<'a>) -> Option<Appeared> {
+fn appeared<'a>(path: &'a Path, near: &mut Option<Near<'a>>) -> Option<Appeared> {
     let (parent, name) = (path.parent()?, path.file_name()?);
+    if near.as_ref().is_some_and(|near| near.lacks(path)) {
+        return None;
+    }
     let directory = match near {
-        Some((reached, directory)) if *reached == parent => Rc::clone(directory),
+        Some(near) if near.path == parent => Rc::clone(&near.directory),
         _ => match reach(parent)? {
-            Way::Open(directory) => Rc::clone(&near.insert((parent, Rc::new(directory))).1),
+            Way::Open(directory) => Rc::clone(&near.insert(Near::new(parent, directory)).directory),
             Way::Link(link) => return Some(link),
         },
     };

@@ -37,7 +37,11 @@ impl From<Text> for PathBuf {
 impl fmt::Display for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for chunk in self.0.as_bytes().utf8_chunks() {
-            for character in chunk.valid().chars() {
+            // Nearly all of it is plain at the beginning, and a plan has hundreds of paths that somebody waits for.
+            let plain = chunk.valid().bytes().position(may_be_special).unwrap_or(chunk.valid().len());
+            let (plain, rest) = chunk.valid().split_at(plain);
+            f.write_str(plain)?;
+            for character in rest.chars() {
                 match character {
                     '\\' => f.write_str("\\\\")?,
                     // Control characters would reach the terminal of whoever reads the plan.
@@ -56,6 +60,11 @@ impl fmt::Display for Text {
         }
         Ok(())
     }
+}
+
+/// A backslash, or what may be the beginning of a control character; all else is written as it is.
+fn may_be_special(byte: u8) -> bool {
+    byte == b'\\' || !(b' '..=b'~').contains(&byte)
 }
 
 impl fmt::Debug for Text {

@@ -14,6 +14,7 @@ pub mod exec_code;
 pub mod hook;
 mod man;
 mod mistake;
+mod often;
 pub mod overlay;
 mod providers;
 mod read_guard;
@@ -83,58 +84,9 @@ pub enum Command {
     Man(ManArgs),
 }
 
-/// One of the commands that others start by the hundred, by itself: to make the definitions of all commands takes longer
-/// than a session needs for the command itself.
-#[derive(Debug, Parser)]
-#[command(name = "cofferdam", disable_help_subcommand = true, disable_help_flag = true)]
-struct Often<C: Subcommand> {
-    #[command(subcommand)]
-    command: C,
-}
-
-#[derive(Debug, Subcommand)]
-enum RunAlone {
-    Run(Box<run::Run>),
-}
-
-#[derive(Debug, Subcommand)]
-enum SessionAlone {
-    Session(session::SessionArgs),
-}
-
-/// The shortest form of the command that is called most, by hand: `session exec NAME -- COMMAND…`.
-fn parse_exec() -> Option<Command> {
-    let mut typed = std::env::args_os().skip(1);
-    let plain = typed.next()? == "session" && typed.next()? == "exec";
-    let session = typed.next().filter(|_| plain)?.into_string().ok()?;
-    let begins = typed.next()? == "--" && !session.starts_with('-');
-    let command: Vec<_> = typed.collect();
-    (begins && !command.is_empty()).then(|| {
-        let behalf = admission::Behalf::default();
-        let exec =
-            session::SessionExec { session, background: false, timeout: None, behalf, text: None, command };
-        Command::Session(session::SessionArgs { command: session::SessionCommand::Exec(exec) })
-    })
-}
-
-/// Whatever this does not take (a mistake, a question for help, another command) is for the whole definition.
-fn parse_often() -> Option<Command> {
-    match std::env::args_os().nth(1)?.to_str()? {
-        "run" => {
-            let RunAlone::Run(args) = Often::<RunAlone>::try_parse().ok()?.command;
-            Some(Command::Run(args))
-        }
-        "session" => {
-            let SessionAlone::Session(args) = Often::<SessionAlone>::try_parse().ok()?.command;
-            Some(Command::Session(args))
-        }
-        _ => None,
-    }
-}
-
 /// Parses the command line; help and version go to standard output, mistakes to standard error.
 pub fn parse() -> Result<Args, Exit> {
-    if let Some(command) = parse_exec().or_else(parse_often) {
+    if let Some(command) = often::parse() {
         return Ok(Args { command });
     }
     Args::try_parse().map_err(|error| {

@@ -10,7 +10,7 @@ use cofferdam_policy::units;
 use super::admission::Behalf;
 
 /// Run one command in a sandbox
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
   cofferdam run -- claude                    your agent, with a token where your key was
@@ -84,7 +84,7 @@ pub struct Run {
 }
 
 /// What a sandbox is to be, whatever runs in it
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct SandboxOptions {
     /// How much of the host the command sees [default: the configured one, or workspace]
     #[arg(long, value_enum)]

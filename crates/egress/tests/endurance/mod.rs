@@ -14,9 +14,6 @@ use hyper::body::Incoming;
 
 const CONNECT: &[u8] = b"CONNECT plain.example.test:443 HTTP/1.1\r\n\r\n";
 
-/// How much a process may grow by chance.
-const ALLOWED: usize = 8 << 20;
-
 /// Resident memory of this process, in bytes: clients, proxy and upstream are all in it.
 fn memory() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").expect("a process");
@@ -51,21 +48,17 @@ fn req_e22_ten_thousand_tunnels_leave_nothing_behind() {
     };
     tunnels(&proxied, 400);
     whole(3);
-    let growth = || {
+    let ten_thousand_leave_little = || {
         let before = memory();
         for _ in 0..25 {
             tunnels(&proxied, 400);
         }
         whole(10);
-        memory().saturating_sub(before)
+        memory() < before + (8 << 20)
     };
-    // A tunnel that stayed would have left some kilobytes: ten thousand of them, a hundred times this, every time. What
-    // other tests take meanwhile in this process, they do not take every time.
-    let mut grown = Vec::new();
-    while grown.len() < 5 && grown.last().is_none_or(|last| *last >= ALLOWED) {
-        grown.push(growth());
-    }
-    assert!(grown.last().is_some_and(|last| *last < ALLOWED), "each time: {grown:?}");
+    // A tunnel that stayed would have left some kilobytes: ten thousand of them, several times this, and as many again
+    // every time. Other tests of this process take memory meanwhile, but not for ever.
+    assert!((0..5).any(|_| ten_thousand_leave_little()), "memory has grown every time");
 }
 
 /// The next piece of an answer.

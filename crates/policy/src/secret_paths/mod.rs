@@ -116,7 +116,9 @@ impl HomeSecret {
         ];
         let mut paths = vec![bases.home.join(self.path)];
         for (usual, base) in moved {
-            if let (Some(base), Ok(rest)) = (base, Path::new(self.path).strip_prefix(usual)) {
+            // Hardly anybody has moved one, and this is asked for every place at every start.
+            let Some(base) = base else { continue };
+            if let Ok(rest) = Path::new(self.path).strip_prefix(usual) {
                 paths.push(base.join(rest));
             }
         }
@@ -206,6 +208,12 @@ fn is_listed(secret: &NameSecret, folded: &[u8]) -> bool {
 }
 
 fn starts_with(components: &[&OsStr], place: &str) -> bool {
+    // Most differ in the first character already, and every place is asked about at every component.
+    let letter = place.bytes().find(|byte| *byte != b'/').filter(|byte| *byte != b'*');
+    let begins = components.first().and_then(|name| name.as_encoded_bytes().first());
+    if letter.zip(begins).is_some_and(|(letter, begins)| !letter.eq_ignore_ascii_case(begins)) {
+        return false;
+    }
     let mut rest = components.iter();
     place.split('/').filter(|part| !part.is_empty()).all(|part| {
         rest.next().is_some_and(|component| is(part, component) || matches(part, &folded(component)))

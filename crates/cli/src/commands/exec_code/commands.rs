@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use cofferdam_linux_sys::exec::Image;
+use cofferdam_sandbox::approved_files::ApprovedFile;
 use cofferdam_sandbox::launch::{News, Sandbox, Start};
 use cofferdam_sandbox::messages::{Ended, Last, NotStarted};
 use cofferdam_sandbox::plan::Limits as KernelLimits;
@@ -45,6 +46,7 @@ impl Commands {
         &self,
         image: &Image,
         directory: &Path,
+        approved: &[ApprovedFile],
         descriptors: &[BorrowedFd<'_>],
     ) -> io::Result<(u64, Receiver<News>)> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
@@ -60,6 +62,7 @@ impl Commands {
             terminal: None,
             limits: self.limits,
             last: Last::No,
+            approved,
             descriptors,
         };
         self.sandbox.start(id, &start)?;

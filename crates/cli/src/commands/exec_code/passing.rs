@@ -1,5 +1,6 @@
 //! Every call passes the gate and stands in the record, in the name of the session that started the script.
 
+use std::borrow::Cow;
 use std::sync::atomic::Ordering;
 
 use cofferdam_approvals::approver::Approver;
@@ -42,17 +43,17 @@ impl Toolbox {
     pub fn pass(&self, tool: &Tool, arguments: &Map<String, Value>) -> Result<Passed, ToolError> {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str);
         let gate = self.keeper.gate(None);
-        let mut context = self.context.clone();
         let plain = |asks| {
             let arguments = serde_json::to_string(arguments).unwrap_or_default();
             let call = ToolCall { tool: &tool.name, arguments: &arguments, asks };
             gate.weigh_tool_call(call, &self.context)
         };
+        let mut context = Cow::Borrowed(&self.context);
         let weighed = match self.granted.doer(&tool.name) {
             Some(Doer::BuiltIn(BuiltIn::Terminal)) => {
                 let mut directory = self.wished.request.workspace.clone();
                 directory.extend(text("directory"));
-                context.place.directory = directory.to_string_lossy().into_owned();
+                context.to_mut().place.directory = directory.to_string_lossy().into_owned();
                 gate.weigh(text("command").unwrap_or_default(), &context)
             }
             Some(Doer::BuiltIn(BuiltIn::ExecuteCode)) => {
@@ -66,7 +67,7 @@ impl Toolbox {
             Some(Doer::Server { asks, .. }) => plain(*asks),
             Some(Doer::Command(configured)) => {
                 self.settled(plain(configured.ask), &context)?;
-                context = configured_context(&self.context);
+                context = Cow::Owned(configured_context(&self.context));
                 gate.weigh(&line(configured), &context)
             }
             None => return Err(ErrorKind::UnknownTool.with("there is no such tool")),

@@ -90,6 +90,8 @@ pub fn run(job: Job, prepared: Prepared, began: Instant) -> Result<Outcome, Fail
         terminal: None,
         limits: plan.limits,
         last: Last::Yes,
+        // Its bytes are in the plan.
+        approved: &[],
         descriptors: &[
             null.as_fd(),
             stdout_end.as_fd(),
@@ -275,7 +277,7 @@ impl Watch<'_> {
     /// `true` when the sandbox is gone.
     fn hear(&mut self) -> io::Result<bool> {
         match self.sandbox.news()? {
-            (_, News::Gone { ended, held }) => {
+            (_, News::Gone { ended, held, .. }) => {
                 if let Some(how) = ended {
                     self.over(How::Ended(how));
                 }

@@ -25,6 +25,7 @@ use super::granted::Granted;
 use super::outcome::{CallMade, Teller};
 use super::passing::{Passed, language};
 use super::streams::Capture;
+use crate::admission::approved_files;
 use crate::commands::run::wish::Wished;
 use crate::gatekeeper::Gatekeeper;
 use crate::known_secrets::KnownSecrets;
@@ -149,16 +150,15 @@ impl Toolbox {
             let image = self.image(&[PROGRAM.into(), "file-tools".into()])?;
             let null = self.commands.null.as_fd();
             let descriptors = [null, null, null, door.as_fd()];
-            self.commands.start(&image, &self.wished.request.workspace, &descriptors).map(drop)
+            self.commands.start(&image, &self.wished.request.workspace, &[], &descriptors).map(drop)
         })
     }
 
     /// A command line in the sandbox of the script.
     fn terminal(&self, passed: &Passed, arguments: &Map<String, Value>) -> Result<Value, ToolError> {
         let words: [OsString; 3] = ["bash".into(), "-c".into(), passed.approved.command().into()];
-        passed.still_holds()?;
         let timeout = arguments.get("timeout").and_then(Value::as_f64);
-        self.run(&words, Path::new(passed.approved.directory()), None, timeout)
+        self.run(&words, passed, None, timeout)
     }
 
     /// Another script in the same sandbox, with the same tools.
@@ -168,7 +168,7 @@ impl Toolbox {
             Language::Bash => ["bash", "/dev/fd/0"].map(OsString::from).into(),
             Language::Node => ["node", "-"].map(OsString::from).into(),
         };
-        self.run(&words, &self.wished.request.workspace, Some(passed.approved.command()), None)
+        self.run(&words, passed, Some(passed.approved.command()), None)
     }
 
     fn image(&self, words: &[OsString]) -> io::Result<Image> {
@@ -181,7 +181,7 @@ impl Toolbox {
     fn run(
         &self,
         words: &[OsString],
-        directory: &Path,
+        passed: &Passed,
         input: Option<&str>,
         timeout: Option<f64>,
     ) -> Result<Value, ToolError> {
@@ -194,7 +194,9 @@ impl Toolbox {
         // At the number of the first connection there is nothing; whoever needs one opens it by the door.
         let descriptors = [stdin, end.as_fd(), end.as_fd(), commands.null.as_fd(), commands.door.as_fd()];
         debug_assert_eq!(descriptors.len() as i32, module::DOOR + 1);
-        let (id, news) = commands.start(&image, directory, &descriptors).map_err(failed)?;
+        let directory = Path::new(passed.approved.directory());
+        let approved = approved_files(&passed.approved);
+        let (id, news) = commands.start(&image, directory, &approved, &descriptors).map_err(failed)?;
         drop(end);
         let ended =
             commands.wait(id, &news, timeout.map(|seconds| Duration::from_secs_f64(seconds.min(1e9))));
@@ -211,14 +213,22 @@ impl Toolbox {
                 Err(ErrorKind::TimedOut
                     .with(format!("it was ended when its time was up; it printed: {text}")))
             }
-            Finished::NotStarted(why) => Err(ErrorKind::Failed.with(match why {
-                NotStarted::NotFound => "the program is not there".to_owned(),
-                NotStarted::Directory(_) => format!("the directory {} is not there", directory.display()),
-                NotStarted::NotExecutable(errno) | NotStarted::Other(errno) => {
-                    io::Error::from_raw_os_error(errno).to_string()
-                }
-            })),
+            Finished::NotStarted(why) => Err(not_started(why, directory)),
             Finished::Lost => Err(ErrorKind::Ended.with("the script is being ended")),
+        }
+    }
+}
+
+fn not_started(why: NotStarted, directory: &Path) -> ToolError {
+    let failed = |message: String| ErrorKind::Failed.with(message);
+    match why {
+        NotStarted::NotApproved => {
+            ErrorKind::Denied.with("a file that it runs was changed after it was approved")
+        }
+        NotStarted::NotFound => failed("the program is not there".to_owned()),
+        NotStarted::Directory(_) => failed(format!("the directory {} is not there", directory.display())),
+        NotStarted::NotExecutable(errno) | NotStarted::Other(errno) => {
+            failed(io::Error::from_raw_os_error(errno).to_string())
         }
     }
 }

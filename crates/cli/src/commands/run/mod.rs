@@ -3,6 +3,7 @@
 pub mod outcome;
 pub mod publish;
 pub mod record;
+mod report_file;
 pub mod supervise;
 mod told;
 pub mod wish;
@@ -24,6 +25,7 @@ use crate::output;
 use crate::terminal::{self, Filtering};
 use publish::Published;
 use record::Entry;
+use report_file::ReportFile;
 use supervise::Rules;
 use wish::Wished;
 
@@ -45,6 +47,8 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
     let prepared = begun.map_err(|error| outcome::not_begun(&error))?;
     let published = Published::listen(&args.publish)?;
     let mut wished = Wished::read(&args.sandbox)?;
+    let report_file = args.report.as_deref().map(|path| ReportFile::choose(path, &wished.request.workspace));
+    let report_file = report_file.transpose()?;
     let prepared = wished.settled(prepared).map_err(|error| outcome::not_begun(&error))?;
     let place = Where {
         directory: &wished.request.workspace,
@@ -84,6 +88,7 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
         terminal: interactive.then(terminal::window),
         limits: plan.limits,
         last: Last::Yes,
+        approved: &admitted.files(),
         // The person's own terminal is never handed in.
         descriptors: if interactive { &[] } else { &streams },
     };
@@ -105,8 +110,8 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
     for held in &end.held {
         eprintln!("cofferdam: the command made a file that your own tools would run; it is now {held}");
     }
-    if let Some(path) = &args.report {
-        outcome::write_report(path, &report, &end)?;
+    if let Some(file) = report_file {
+        outcome::write_report(file, &report, &end)?;
     }
     outcome::exit(&end, &args.command)
 }

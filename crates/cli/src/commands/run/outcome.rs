@@ -1,8 +1,7 @@
 //! What a person is told about the end of a run, or about why there was none.
 
 use std::ffi::OsString;
-use std::path::Path;
-use std::{fs, io};
+use std::io;
 
 use cofferdam_sandbox::diagnosis::Facts;
 use cofferdam_sandbox::launch::{self, Exceeded};
@@ -12,6 +11,7 @@ use cofferdam_sandbox::report::Report;
 use cofferdam_sandbox::text::Text;
 use serde::Serialize;
 
+use super::report_file::ReportFile;
 use super::supervise::{End, How};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -96,12 +96,11 @@ struct Account<'a> {
     held: &'a [Text],
 }
 
-pub fn write_report(path: &Path, report: &Report, end: &End) -> Result<(), Failure> {
+pub fn write_report(file: ReportFile, report: &Report, end: &End) -> Result<(), Failure> {
     let account = Account { report, cause: cause(end.how), status: status(end.how), held: &end.held };
-    let text = serde_json::to_string_pretty(&account).map_err(io::Error::from);
-    text.and_then(|text| fs::write(path, text + "\n")).map_err(|error| {
-        Failure::new(Exit::Unavailable, format!("cannot write the report to {}: {error}", path.display()))
-    })
+    let text = serde_json::to_string_pretty(&account)
+        .map_err(|error| Failure::new(Exit::Unavailable, format!("the report cannot be written: {error}")))?;
+    file.write(&(text + "\n"))
 }
 
 pub fn exit(end: &End, command: &[OsString]) -> Result<Exit, Failure> {
@@ -137,6 +136,10 @@ pub fn exit(end: &End, command: &[OsString]) -> Result<Exit, Failure> {
             format!("the working directory cannot be entered: {}", io::Error::from_raw_os_error(errno)),
             "check its mode",
         ),
+        How::NotStarted(NotStarted::NotApproved) => told(
+            format!("{name} was not started: a file that it runs is not what was approved any more"),
+            "look at it again, and start the command again",
+        ),
         How::NotStarted(NotStarted::Other(errno)) => told(
             format!("{name} could not be started: {}", io::Error::from_raw_os_error(errno)),
             "see the limits it was given",
@@ -149,6 +152,7 @@ pub fn status(how: How) -> u8 {
         How::Ended(Ended::Exited(code)) | How::Exceeded(_, Ended::Exited(code)) => code,
         How::Ended(Ended::Killed(signal)) | How::Exceeded(_, Ended::Killed(signal)) => 128 + signal,
         How::TimedOut => 124,
+        How::NotStarted(NotStarted::NotApproved) => 77,
         How::Lost | How::NotStarted(NotStarted::Other(_) | NotStarted::Directory(_)) => 125,
         How::NotStarted(NotStarted::NotExecutable(_)) => 126,
         How::NotStarted(NotStarted::NotFound) => 127,

@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use cofferdam_approvals::Approved;
 use cofferdam_audit::event::{EndCause, Layer, NetworkMode, RunWay, SandboxEnded, SandboxStarted};
 use cofferdam_audit::{CommandText, Event, Label, Recorder};
 use cofferdam_sandbox::launch::Exceeded;
@@ -27,10 +26,6 @@ pub struct Entry<'a> {
 impl<'a> Entry<'a> {
     pub fn new(admitted: &'a Admitted, profile: Profile, network: Network) -> Self {
         Self { admitted, profile, network, began: Instant::now() }
-    }
-
-    pub fn approved(&self) -> &Approved {
-        self.admitted.approved()
     }
 
     /// The command runs from now on; if that cannot be written down, it must not.

@@ -17,7 +17,6 @@ use serde::{Deserialize, Serialize};
 use super::outcome;
 use super::publish::Published;
 use super::record::Entry;
-use crate::admission;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::outlet::Outlet;
@@ -75,7 +74,7 @@ pub fn take_signals(interactive: bool) -> Result<Signals, Failure> {
 }
 
 /// Builds the sandbox for the command, and stays with it until both are gone. Nothing is started that the gate has not
-/// approved, and not if it has changed since.
+/// approved; if it has changed since, the sandbox does not start it.
 pub fn supervise(
     prepared: Prepared,
     plan: &Plan,
@@ -85,7 +84,6 @@ pub fn supervise(
 ) -> Result<(Report, End), Failure> {
     let failed = |error: io::Error| Failure::new(Exit::NotStarted, format!("the sandbox was lost: {error}"));
     let Rules { timeout, filtering, published, signals, outlet } = rules;
-    admission::still_holds(entry.approved())?;
     let built = prepared.build_for(plan, COMMAND, start);
     let (mut sandbox, report) = built.map_err(|problem| outcome::not_built(&problem))?;
     if let Some(outlet) = outlet {
@@ -241,10 +239,10 @@ impl Watch<'_> {
             }
             News::Connected(socket) => self.published.connected(id, socket),
             News::NotStarted(why) => self.end(How::NotStarted(why)),
-            News::Ended { how, .. } => self.ended(how),
-            News::Gone { ended, held } => {
+            News::Ended { how, met, .. } => self.ended(how, met),
+            News::Gone { ended, met, held } => {
                 if let Some(how) = ended {
-                    self.ended(how);
+                    self.ended(how, met);
                 }
                 let how = self.how.unwrap_or(How::Lost);
                 return Ok(Some(End { how, held, told: Vec::new() }));
@@ -253,8 +251,9 @@ impl Watch<'_> {
         Ok(None)
     }
 
-    fn ended(&mut self, ended: Ended) {
-        let exceeded = if ended == Ended::Exited(0) { None } else { self.sandbox.exceeded() };
+    /// What the control group has counted comes first; a limit of single processes was met only as far as is known.
+    fn ended(&mut self, ended: Ended, met: Option<Exceeded>) {
+        let exceeded = if ended == Ended::Exited(0) { None } else { self.sandbox.exceeded().or(met) };
         self.end(exceeded.map_or(How::Ended(ended), |limit| How::Exceeded(limit, ended)));
     }
 

@@ -321,14 +321,7 @@ fn project(workspace: &Path) -> Result<Option<Project>, Failure> {
 }
 
 fn project_text(workspace: &Path) -> Result<Option<String>, Failure> {
-    let path = workspace.join(settings::PROJECT_FILE);
-    if path
-        .symlink_metadata()
-        .is_err_and(|error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory))
-    {
-        return Ok(None);
-    }
-    settings::read_text(&path).map(Some)
+    settings::read_if_there(&workspace.join(settings::PROJECT_FILE))
 }
 
 fn home() -> Result<PathBuf, Failure> {

@@ -29,7 +29,7 @@ pub fn attach(args: &SessionAttach) -> Result<Exit, Failure> {
         None
     } else {
         let admitted = client.admit(Line::Words(&args.command), &args.behalf)?;
-        Some(Cleared::new(exec::command(&args.command), admitted.approved())?)
+        Some(Cleared::new(exec::command(&args.command), admitted.approved()))
     };
     let taken: Vec<i32> = PASSED_ON.into_iter().chain(terminal::SIGNALS).collect();
     let signals = Signals::take_over(&taken).map_err(lost)?;

@@ -100,6 +100,10 @@ impl Client {
                 Failure::new(Exit::Unavailable, format!("the session {name} has no such process"))
                     .hint(format!("`cofferdam session ps {name}` shows them"))
             }
+            Refusal::Moved => {
+                let moved = format!("{name} is in another directory than the one this was approved for");
+                Failure::new(admission::REFUSED, moved).hint("look where it is, and start the command again")
+            }
             Refusal::NoLog => Failure::new(
                 Exit::Unavailable,
                 format!("the output of that process of {name} went to the one who started it"),

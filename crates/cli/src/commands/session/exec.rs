@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 
 use super::client::Client;
 use super::protocol::{Cleared, Reply, Request, What};
-use crate::admission::Line;
+use crate::admission::{self, Line};
 use crate::args::session::SessionExec;
 use crate::commands::run::outcome;
 use crate::commands::run::supervise::{GRACE, HANG_UP, PASSED_ON, TERM};
@@ -25,8 +25,10 @@ pub fn exec(args: &SessionExec) -> Result<Exit, Failure> {
         None => (Line::Words(&args.command), command(&args.command)),
     };
     let admitted = client.admit(line, &args.behalf)?;
-    let what = Cleared::new(what, admitted.approved())?;
+    let what = Cleared::new(what, admitted.approved());
     if args.background {
+        // Nobody waits to hear that it was not started, so what can be told now is told now.
+        admission::still_holds(admitted.approved())?;
         return match client.ask(&Request::Background { what, timeout: args.timeout })?.0 {
             Reply::Background { process } => output::text(&format!("{process}\n")).map(|()| Exit::Success),
             _ => Err(client.confused()),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use cofferdam_approvals::Approved;
+use cofferdam_sandbox::approved_files::ApprovedFile;
 use cofferdam_sandbox::messages::{NotStarted, Problem, Window};
 use cofferdam_sandbox::plan::Plan;
 use cofferdam_sandbox::report::{LayerName, Report};
@@ -11,7 +12,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::admission;
 use crate::commands::run::supervise::{End, How};
-use crate::failure::Failure;
 use crate::outlet::line::Return;
 
 /// What a keeper is made from. With descriptors: the image whose environment is the session's first, the listeners of
@@ -86,17 +86,30 @@ pub enum Request {
 
 /// What the gate has approved. There is no other way to make one; the keeper gets it as a message.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Cleared(What);
+pub struct Cleared {
+    what: What,
+    directory: String,
+    files: Vec<ApprovedFile>,
+}
 
 impl Cleared {
-    /// Refused if it has changed since it was approved.
-    pub fn new(what: What, approved: &Approved) -> Result<Self, Failure> {
-        admission::still_holds(approved)?;
-        Ok(Self(what))
+    pub fn new(what: What, approved: &Approved) -> Self {
+        let directory = approved.directory().to_owned();
+        Self { what, directory, files: admission::approved_files(approved) }
     }
 
     pub fn what(&self) -> &What {
-        &self.0
+        &self.what
+    }
+
+    /// Where it was approved for.
+    pub fn directory(&self) -> &str {
+        &self.directory
+    }
+
+    /// What must not have changed when it starts.
+    pub fn files(&self) -> &[ApprovedFile] {
+        &self.files
     }
 }
 
@@ -141,6 +154,8 @@ pub enum Refusal {
     NoSuchProcess,
     NoLog,
     AttachedElsewhere,
+    /// Another command has changed the directory since this one was approved.
+    Moved,
     /// The terminal does not take any more now.
     NotRead,
     /// Not a request, or one with other descriptors than it must have.

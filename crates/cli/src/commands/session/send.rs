@@ -2,7 +2,7 @@
 
 use super::client::Client;
 use super::protocol::{Cleared, Reply, Request, What};
-use crate::admission::Line;
+use crate::admission::{self, Line};
 use crate::args::session::SessionSend;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -17,7 +17,9 @@ pub fn send(args: &SessionSend) -> Result<Exit, Failure> {
     }
     let client = Client::connect(&args.session)?;
     let admitted = client.admit(Line::Text(&args.text), &args.behalf)?;
-    let text = Cleared::new(What::Shell(args.text.as_os_str().into()), admitted.approved())?;
+    // The shell that reads it runs already.
+    admission::still_holds(admitted.approved())?;
+    let text = Cleared::new(What::Shell(args.text.as_os_str().into()), admitted.approved());
     match client.ask(&Request::Send { text })?.0 {
         Reply::Sent { process } => output::text(&format!("{process}\n")).map(|()| Exit::Success),
         _ => Err(client.confused()),

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use cofferdam_linux_sys::exec::Image;
 use cofferdam_linux_sys::footprint;
 use cofferdam_linux_sys::signals::Signals;
+use cofferdam_sandbox::approved_files::ApprovedFile;
 use cofferdam_sandbox::channel::{self, Channel};
 use cofferdam_sandbox::launch::{News, Sandbox, Start};
 use cofferdam_sandbox::messages::{Last, Window};
@@ -212,7 +213,10 @@ impl Keeper {
                     self.tell(process.client(), &Reply::from(why), &[]);
                 }
             }
-            News::Ended { how, held } => self.ended(id, How::Ended(how), held),
+            News::Ended { how, met, held } => {
+                let how = met.map_or(How::Ended(how), |limit| How::Exceeded(limit, how));
+                self.ended(id, how, held);
+            }
             News::Connected(socket) => self.published.connected(id, socket),
         }
         Ok(None)
@@ -332,7 +336,7 @@ impl Keeper {
             Request::Exec { what, timeout } => {
                 let mut process = Process::new(shown(what.what()), Role::Foreground { client });
                 process.deadline = timeout.map(|timeout| Instant::now() + timeout);
-                let id = self.start(process, what.what(), streams)?;
+                let id = self.start(process, &what, streams)?;
                 self.wait_for(client, Waits::Process(id));
             }
             Request::Signal(signal) => {
@@ -342,11 +346,11 @@ impl Keeper {
             }
             Request::Background { what, timeout } => {
                 let process =
-                    self.start_in_background(what.what(), timeout.map(|timeout| Instant::now() + timeout))?;
+                    self.start_in_background(&what, timeout.map(|timeout| Instant::now() + timeout))?;
                 self.tell(Some(client), &Reply::Background { process }, &[]);
             }
             Request::Attach { what, window } => {
-                self.attach(client, what.as_ref().map(Cleared::what), window)?;
+                self.attach(client, what.as_ref(), window)?;
             }
             Request::Send { text } => {
                 let process = self.type_in(text.what())?;
@@ -388,11 +392,23 @@ impl Keeper {
     }
 
     /// Starts a command with these streams, of which the caller closes its own copies.
-    fn start(&mut self, mut process: Process, what: &What, streams: &[OwnedFd]) -> Result<u64, Refusal> {
-        let ready = self.left.ready(what).map_err(failed)?;
+    fn start(
+        &mut self,
+        mut process: Process,
+        cleared: &Cleared,
+        streams: &[OwnedFd],
+    ) -> Result<u64, Refusal> {
+        self.require_directory(cleared)?;
+        let ready = self.left.ready(cleared.what()).map_err(failed)?;
         process.account = ready.account.filter(|_| matches!(process.role, Role::Foreground { .. }));
         let descriptors: Vec<BorrowedFd<'_>> = streams.iter().chain(&ready.beside).map(AsFd::as_fd).collect();
-        self.send_start(process, &ready.image, None, &descriptors)
+        self.send_start(process, &ready.image, None, (cleared.files(), &descriptors))
+    }
+
+    /// While somebody was asked about a command, another one may have gone elsewhere.
+    fn require_directory(&self, cleared: &Cleared) -> Result<(), Refusal> {
+        let same = self.left.directory.to_string_lossy() == cleared.directory();
+        if same { Ok(()) } else { Err(Refusal::Moved) }
     }
 
     fn send_start(
@@ -400,33 +416,35 @@ impl Keeper {
         process: Process,
         image: &Image,
         terminal: Option<Window>,
-        descriptors: &[BorrowedFd<'_>],
+        (approved, descriptors): (&[ApprovedFile], &[BorrowedFd<'_>]),
     ) -> Result<u64, Refusal> {
         let id = self.next_process;
         self.next_process += 1;
         let limits = self.setup.plan.limits;
-        let start =
-            Start { image, directory: &self.left.directory, terminal, limits, last: Last::No, descriptors };
+        let (directory, last) = (&self.left.directory, Last::No);
+        let start = Start { image, directory, terminal, limits, last, approved, descriptors };
         self.sandbox.start(id, &start).map_err(failed)?;
         self.processes.insert(id, process);
         Ok(id)
     }
 
-    fn start_in_background(&mut self, what: &What, deadline: Option<Instant>) -> Result<u64, Refusal> {
+    fn start_in_background(&mut self, cleared: &Cleared, deadline: Option<Instant>) -> Result<u64, Refusal> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let null = rustix::fs::openat(CWD, c"/dev/null", flags, Mode::empty()).map_err(failed)?;
         let (output, input) = process::output_pipe().map_err(failed)?;
         let errors = input.try_clone().map_err(failed)?;
         let role = Role::Background { output: Some(output), log: super::log::Log::default() };
-        let mut process = Process::new(shown(what), role);
+        let mut process = Process::new(shown(cleared.what()), role);
         process.deadline = deadline;
-        self.start(process, what, &[null, input, errors])
+        self.start(process, cleared, &[null, input, errors])
     }
 
-    fn attach(&mut self, client: u64, what: Option<&What>, window: Window) -> Result<(), Refusal> {
+    fn attach(&mut self, client: u64, cleared: Option<&Cleared>, window: Window) -> Result<(), Refusal> {
+        let what = cleared.map(Cleared::what);
         if what.is_none() && self.attach_again(client)? {
             return Ok(());
         }
+        cleared.map_or(Ok(()), |cleared| self.require_directory(cleared))?;
         let image = match what {
             Some(what) => self.left.ready(what).map(|ready| ready.image),
             None => self.left.interactive(),
@@ -434,7 +452,8 @@ impl Keeper {
         let command = what.map_or_else(|| "shell".to_owned(), shown);
         let role = Role::Terminal { controller: None, log: super::log::Log::default(), client: Some(client) };
         let process = Process::new(command, role);
-        let id = self.send_start(process, &image.map_err(failed)?, Some(window), &[])?;
+        let approved = cleared.map_or(&[][..], Cleared::files);
+        let id = self.send_start(process, &image.map_err(failed)?, Some(window), (approved, &[]))?;
         self.wait_for(client, Waits::Process(id));
         Ok(())
     }
@@ -456,7 +475,7 @@ impl Keeper {
         let role = Role::Terminal { controller: None, log: super::log::Log::default(), client: None };
         let mut process = Process::new("shell".to_owned(), role);
         process.typed = bytes;
-        self.send_start(process, &image, Some(Window { rows: 24, columns: 80 }), &[])
+        self.send_start(process, &image, Some(Window { rows: 24, columns: 80 }), (&[], &[]))
     }
 
     /// Whether there was a terminal to come back to.

@@ -1,0 +1,91 @@
+//! A file that is known again by its bytes, read from the one descriptor that is used afterwards.
+#![expect(unsafe_code, reason = "fcntl has no safe wrapper for leases")]
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use sha2::{Digest, Sha256};
+
+/// Of a larger file, its length and this much of its beginning count.
+const MOST: u64 = 64 << 20;
+/// Asks for the signal that tells of a writer who waits; the C library's crate does not name it.
+const F_SETSIG: libc::c_int = 10;
+
+/// Opens a regular file without waiting, so that a pipe in its place holds nobody up.
+pub fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
+}
+
+/// The SHA-256 of what is in a file, in hexadecimal digits.
+pub fn sha256(mut file: &File) -> io::Result<String> {
+    let length = file.metadata()?.len();
+    let mut hash = Sha256::new();
+    if length > MOST {
+        hash.update(length.to_le_bytes());
+    }
+    // Most programs and scripts are read with a few calls; room for more would take longer to get than it saves.
+    let mut buffer = vec![0; 16 << 10];
+    let mut rest = Read::by_ref(&mut file).take(MOST);
+    loop {
+        match rest.read(&mut buffer)? {
+            0 => return Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()),
+            read => hash.update(&buffer[..read]),
+        }
+    }
+}
+
+/// From here on whoever opens this file for writing waits, until the descriptor is closed or the kernel's patience
+/// (45 seconds) is over. It must be open for reading alone. Refused with `WouldBlock` where somebody has it open for
+/// writing, and with other errors for a file of another user or on a file system that knows no leases.
+pub fn keep_from_writers(file: &File) -> io::Result<()> {
+    // The usual signal would end this process.
+    for (request, value) in [(F_SETSIG, libc::SIGURG), (libc::F_SETLEASE, libc::F_RDLCK)] {
+        // SAFETY: both requests take a number and touch no memory; the descriptor is open.
+        if unsafe { libc::fcntl(file.as_raw_fd(), request, value) } == -1 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_known_by_its_bytes_and_a_pipe_is_none() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("file");
+        std::fs::write(&path, "abc").unwrap();
+        let known = sha256(&open(&path).unwrap()).unwrap();
+        assert_eq!(known, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        let pipe = place.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
+        assert!(open(&pipe).is_err() && open(place.path()).is_err());
+    }
+
+    #[test]
+    fn nobody_gets_to_write_meanwhile() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("file");
+        std::fs::write(&path, "abc").unwrap();
+        let write = || {
+            let flags = OFlags::WRONLY | OFlags::NONBLOCK;
+            rustix::fs::open(&path, flags, Mode::empty()).map(drop)
+        };
+        let file = open(&path).unwrap();
+        keep_from_writers(&file).unwrap();
+        assert_eq!(write(), Err(rustix::io::Errno::WOULDBLOCK));
+        drop(file);
+        assert_eq!(write(), Ok(()));
+        let writer = File::options().append(true).open(&path).unwrap();
+        let refused = keep_from_writers(&open(&path).unwrap()).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::WouldBlock);
+        drop(writer);
+    }
+}
