@@ -101,6 +101,10 @@ fn req_i12_a_limit_that_ended_nothing_is_not_named() {
 try: bytearray(400 << 20)
 except MemoryError: print(1)'";
     run(&limits, over).ended(0, "exited");
+    let asked_to_end = "exec python3 -c '
+try: bytearray(400 << 20)
+except MemoryError: import os; os.kill(os.getpid(), 15)'";
+    run(&limits, asked_to_end).ended(128 + 15, "signal");
     for (script, status, cause) in [
         ("exit 3", 3, "exited"),
         ("python3 -c 'bytearray(90 << 20); exit(4)'", 4, "exited"),

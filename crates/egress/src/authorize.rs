@@ -8,6 +8,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use cofferdam_audit::Label;
 use cofferdam_audit::event::EgressReason;
 use cofferdam_policy::document::ForeignCredentials;
 use cofferdam_policy::layers::{Grant, Refused};
@@ -321,7 +322,7 @@ impl Authorized {
     }
 
     /// Which rule let it through, as the record names it.
-    pub fn rule(&self) -> String {
+    pub fn rule(&self) -> Label {
         self.policy.name_of(self.grant)
     }
 

@@ -128,7 +128,7 @@ impl Drop for Exchange {
             })
         });
         let end = Event::from(EgressResponse {
-            host: self.host.clone(),
+            host: std::mem::replace(&mut self.host, HostName::new("")),
             status: self.status,
             failure,
             bytes_sent: self.progress.sent.load(Ordering::Relaxed),

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use cofferdam_audit::event::{CredentialInjected, EgressReason, EgressRequest, Outcome};
 use cofferdam_audit::{Event, HostName, Label, Method, RequestPath};
+use cofferdam_policy::host::Host;
 use cofferdam_secrets::redaction::Replacement;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http::request::Parts;
@@ -154,7 +155,7 @@ async fn record(
     judged: &Result<(Target, Result<Judged, EgressReason>), EgressReason>,
 ) -> Result<HostName, EgressReason> {
     let (host, port, judged) = match judged {
-        Ok((target, judged)) => (HostName::new(target.host().to_string()), target.port(), judged.as_ref()),
+        Ok((target, judged)) => (name_of(target.host()), target.port(), judged.as_ref()),
         Err(reason) => (HostName::new(parts.uri.host().unwrap_or_default()), 0, Err(reason)),
     };
     let outcome = match judged {
@@ -169,7 +170,7 @@ async fn record(
         method: Method::new(parts.method.as_str()),
         // A token that stands in the path, at its place or elsewhere, is not written down.
         path: RequestPath::new(parts.uri.path(), &inbound.engine.tokens.places_in(parts.uri.path())),
-        rule: judged.ok().map(|judged| Label::new(judged.authorized.rule())),
+        rule: judged.ok().map(|judged| judged.authorized.rule()),
         provider: provider.map(|provider| Label::new(&*provider.name)),
     };
     let placed = judged.ok().and_then(|judged| judged.authorized.placed());
@@ -180,6 +181,14 @@ async fn record(
     let events = [Event::from(event)].into_iter().chain(injected);
     inbound.shard.ledger.record_all(&inbound.client, events).await?;
     Ok(host)
+}
+
+/// A host as the record has it.
+fn name_of(host: &Host) -> HostName {
+    match host {
+        Host::Name(name) => HostName::new(name.as_str()),
+        Host::Address(_) => HostName::new(host.to_string()),
+    }
 }
 
 /// Sends the request on a connection that was used before or on a new one. It is sent a second time only if the first

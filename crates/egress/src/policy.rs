@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use cofferdam_audit::Label;
 use cofferdam_policy::document::Egress;
 use cofferdam_policy::host::{Host, HostIndex};
 use cofferdam_policy::layers::{Grant, Layered, Reach};
@@ -35,6 +36,8 @@ pub struct Policy {
     pub(crate) reach: Reach,
     pub(crate) egress: Egress,
     providers: Vec<Provider>,
+    /// How the record names the rules that come with them.
+    rules: Vec<Label>,
     /// Places in `providers`.
     hosts: HostIndex<Vec<usize>>,
     /// What is answered for here and not passed on.
@@ -50,16 +53,18 @@ impl Policy {
             provider.host_patterns().for_each(|pattern| hosts.entry(&pattern).push(index));
         }
         let locals = Locals::of(&providers);
-        Self { reach, egress: layered.config.egress.clone(), providers, hosts, locals }
+        let rules =
+            providers.iter().map(|provider| Label::new(format!("provider {}", provider.name))).collect();
+        Self { reach, egress: layered.config.egress.clone(), providers, rules, hosts, locals }
     }
 
     /// A rule as the record names it: a provider, or the user's rules and those that were typed, counted from one.
-    pub(crate) fn name_of(&self, grant: Grant) -> String {
+    pub(crate) fn name_of(&self, grant: Grant) -> Label {
         match grant {
-            Grant::User { rule } => format!("allow {}", rule + 1),
-            Grant::Run { rule } => match self.providers.get(rule) {
-                Some(provider) => format!("provider {}", provider.name),
-                None => format!("run {}", rule + 1 - self.providers.len()),
+            Grant::User { rule } => Label::new(format!("allow {}", rule + 1)),
+            Grant::Run { rule } => match self.rules.get(rule) {
+                Some(name) => name.clone(),
+                None => Label::new(format!("run {}", rule + 1 - self.rules.len())),
             },
         }
     }

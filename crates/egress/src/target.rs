@@ -6,6 +6,7 @@
 //! Everything after this module sees a [`Target`] and none of the spellings.
 
 use std::fmt;
+use std::sync::Arc;
 
 use cofferdam_audit::event::EgressReason;
 use cofferdam_policy::host::Host;
@@ -17,7 +18,8 @@ use http::uri::Authority;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Target {
     protocol: Protocol,
-    host: Host,
+    /// Shared, because a request hands its target on several times.
+    host: Arc<Host>,
     port: u16,
 }
 
@@ -93,7 +95,7 @@ impl Target {
     /// The target of a `CONNECT`: host and port, both. Which protocol is spoken inside shows later.
     pub fn of_connect(text: &str, protocol: Protocol) -> Result<Self, TargetError> {
         match Host::parse_with_port(text) {
-            Ok((host, Some(port))) => Ok(Self { protocol, host, port }),
+            Ok((host, Some(port))) => Ok(Self { protocol, host: Arc::new(host), port }),
             _ => Err(TargetError::Malformed),
         }
     }
@@ -109,14 +111,15 @@ impl Target {
             (Some(host), _) | (None, Some(host)) => host,
             (None, None) => return Err(TargetError::Malformed),
         };
-        Ok(Self { protocol: Protocol::Https, host, port })
+        Ok(Self { protocol: Protocol::Https, host: Arc::new(host), port })
     }
 
     /// The target of an address that we call ourselves, over TLS.
     pub(crate) fn of_https(url: &http::Uri) -> Option<Self> {
         let authority = url.authority().filter(|_| url.scheme_str() == Some("https"))?;
         let (host, port) = Host::parse_with_port(authority.as_str()).ok()?;
-        Some(Self { protocol: Protocol::Https, host, port: port.unwrap_or(Protocol::Https.default_port()) })
+        let (protocol, port) = (Protocol::Https, port.unwrap_or(Protocol::Https.default_port()));
+        Some(Self { protocol, host: Arc::new(host), port })
     }
 
     /// A handshake inside a tunnel: the name in it, if there is one, must be the tunnel's. A client that dialled an
@@ -124,7 +127,7 @@ impl Target {
     pub fn confirmed_by(&self, server_name: Option<&str>) -> Result<(), TargetError> {
         let Some(name) = server_name else { return Ok(()) };
         match Host::parse(name) {
-            Ok(host) if host == self.host => Ok(()),
+            Ok(host) if host == *self.host => Ok(()),
             Ok(_) => Err(TargetError::Mismatch),
             Err(_) => Err(TargetError::Malformed),
         }
@@ -133,6 +136,27 @@ impl Target {
     /// The same host and port, spoken to without TLS: what a tunnel turned out to hold.
     pub(crate) fn in_the_clear(self) -> Self {
         Self { protocol: Protocol::Http, ..self }
+    }
+
+    /// Whether a request that came where this target was agreed on names it once, in `Host`, and spells it as we do. It
+    /// almost always does, and then there is nothing to read and to compare.
+    fn is_spelled_out_in(&self, parts: &Parts) -> bool {
+        let mut values = parts.headers.get_all(HOST).iter();
+        let (value, another) = (values.next(), values.next());
+        let alone = parts.uri.authority().is_none() && another.is_none();
+        value.is_some_and(|value| alone && self.is_spelled(value.as_bytes()))
+    }
+
+    fn is_spelled(&self, text: &[u8]) -> bool {
+        let Host::Name(name) = &*self.host else { return false };
+        match text.strip_prefix(name.as_str().as_bytes()) {
+            Some([]) => self.port == self.protocol.default_port(),
+            Some([b':', port @ ..]) => {
+                let number = std::str::from_utf8(port).ok().and_then(|port| port.parse().ok());
+                matches!(port, [b'1'..=b'9', ..]) && number == Some(self.port)
+            }
+            _ => false,
+        }
     }
 
     /// As in `Host`: without the port that goes without saying.
@@ -152,6 +176,11 @@ impl fmt::Display for Target {
 
 /// Brings together everything that names the target of a request.
 pub(crate) fn agree(arrival: &Arrival, parts: &Parts) -> Result<Target, TargetError> {
+    if let Arrival::Agreed(target) = arrival
+        && target.is_spelled_out_in(parts)
+    {
+        return Ok(target.clone());
+    }
     let header = host_header(parts)?;
     let uri = uri_target(parts)?;
     let protocol = match (arrival, uri.as_ref().map(|(protocol, ..)| *protocol)) {
@@ -169,15 +198,16 @@ pub(crate) fn agree(arrival: &Arrival, parts: &Parts) -> Result<Target, TargetEr
     let uri = uri.map(|(_, host, port)| (host, port_of(port)));
     let header = header.map(|(host, port)| (host, port_of(port)));
     let agreed = match arrival {
-        Arrival::Agreed(target) => Some((target.host.clone(), target.port)),
+        Arrival::Agreed(target) => Some(((*target.host).clone(), target.port)),
         Arrival::Transparent { port, dialled } => dialled.clone().map(|host| (host, *port)),
         Arrival::Proxy => None,
     };
     let mut named = [agreed, uri, header].into_iter().flatten();
     let (host, port) = named.next().ok_or(TargetError::Malformed)?;
-    let same =
-        named.all(|other| other == (host.clone(), port)) && known_port.is_none_or(|known| known == port);
-    if same { Ok(Target { protocol, host, port }) } else { Err(TargetError::Mismatch) }
+    let all = named.all(|(its_host, its_port)| its_host == host && its_port == port);
+    let same = all && known_port.is_none_or(|known| known == port);
+    let agreed = Target { protocol, host: Arc::new(host), port };
+    if same { Ok(agreed) } else { Err(TargetError::Mismatch) }
 }
 
 type Named = (Host, Option<u16>);
@@ -249,6 +279,31 @@ mod tests {
         );
         let old = request(Version::HTTP_10, "http://a.example/", &[]);
         assert_eq!(shown(&Arrival::Proxy, &old), Ok("Http a.example:80".to_owned()));
+    }
+
+    #[test]
+    fn req_e02_what_is_taken_for_spelled_out_is_what_would_have_been_read() {
+        let target = Target::of_connect("api.example.com:443", Protocol::Https).unwrap();
+        let other = Target::of_connect("api.example.com:8443", Protocol::Https).unwrap();
+        for text in ["api.example.com", "api.example.com:443", "api.example.com:8443"] {
+            let read = Host::parse_with_port(text).unwrap();
+            for target in [&target, &other] {
+                let same = read.0 == *target.host && read.1.unwrap_or(443) == target.port;
+                assert_eq!(target.is_spelled(text.as_bytes()), same, "{text} {target}");
+            }
+        }
+        for odd in [
+            "api.example.com:",
+            "api.example.com:+443",
+            "api.example.com:0443",
+            "api.example.com.",
+            ":443",
+            "",
+        ] {
+            assert!(!target.is_spelled(odd.as_bytes()), "{odd}");
+        }
+        let address = Target::of_connect("192.0.2.1:443", Protocol::Https).unwrap();
+        assert!(!address.is_spelled(b"192.0.2.1"));
     }
 
     #[test]

@@ -26,6 +26,8 @@ use crate::without_namespaces::Alone;
 
 const ECHILD: i32 = 10;
 const SIGCHLD: i32 = 17;
+const SIGHUP: i32 = 1;
+const SIGINT: i32 = 2;
 const SIGTERM: i32 = 15;
 const SIGXCPU: i32 = 24;
 const SIGXFSZ: i32 = 25;
@@ -282,8 +284,13 @@ impl<'a> Init<'a> {
                 limits::End::Exited(code) => Ended::Exited(code),
                 limits::End::Killed(signal) => Ended::Killed(signal),
             };
-            // What its signal names needs no other explanation.
-            let told = matches!(how, Ended::Exited(0) | Ended::Killed(SIGXCPU | SIGXFSZ));
+            // What its signal names needs no other explanation, nor does what somebody wished.
+            let told = match how {
+                Ended::Exited(code) => code == 0,
+                Ended::Killed(signal) => {
+                    matches!(signal, SIGXCPU | SIGXFSZ | SIGHUP | SIGINT | SIGTERM)
+                }
+            };
             let met = if told { None } else { self.limits.met(id, collected.most_memory) };
             if self.last == Some(id) {
                 // Told with the last message, once nothing moves any more: the launcher is woken once.

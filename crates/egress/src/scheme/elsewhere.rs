@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use cofferdam_policy::provider::{BasicPart, Scheme};
+use http::HeaderName;
 use http::request::Parts;
 
 use super::header::after_word;
@@ -24,23 +25,34 @@ pub fn contains_token(
         Some((_, Located::One(spot))) => Some(spot),
         _ => None,
     };
-    let mut look = |holder: &Holder, text: &[u8]| match &spot {
-        Some(spot) if spot.holder == *holder => {
+    let mut look = |holder: Option<(&HeaderName, usize)>, text: &[u8]| match &spot {
+        Some(spot) if is_it(&spot.holder, holder) => {
             any_reading(&text[..spot.span.start], contains)
                 || any_reading(&text[spot.span.end..], contains)
                 || declared.is_some_and(|scheme| other_half(text, scheme, contains))
         }
         _ => any_reading(text, contains),
     };
-    let written = target(parts).is_some_and(|target| look(&Holder::Target, target.as_bytes()));
+    let written = target(parts).is_some_and(|target| look(None, target.as_bytes()));
+    let (mut before, mut index) = (None, 0);
     let held = written
-        || parts.headers.keys().any(|name| {
-            let mut values = parts.headers.get_all(name).iter().enumerate();
-            values.any(|(index, value)| look(&Holder::Header(name.clone(), index), value.as_bytes()))
+        || parts.headers.iter().any(|(name, value)| {
+            // Values of one name come one after the other.
+            index = if before.replace(name) == Some(name) { index + 1 } else { 0 };
+            look(Some((name, index)), value.as_bytes())
         });
     // Names are in lower case by now, so that nothing encoded is left in them.
     held || parts.headers.keys().any(|name| contains(name.as_str().as_bytes()))
         || parts.uri.authority().is_some_and(|authority| any_reading(authority.as_str().as_bytes(), contains))
+}
+
+/// Whether what is looked at, a header or else the target, is where a token was found.
+fn is_it(holder: &Holder, looked_at: Option<(&HeaderName, usize)>) -> bool {
+    match (holder, looked_at) {
+        (Holder::Header(name, index), Some(looked_at)) => (name, *index) == looked_at,
+        (Holder::Target, None) => true,
+        _ => false,
+    }
 }
 
 /// The same for a body, or a part of one; of a body with a declared place give all.
