@@ -2,7 +2,7 @@
 //!
 //! Decided on the text of the path alone. Links that were there before are not seen; the sandbox is.
 
-use cofferdam_shell_syntax::{HOLE, Word};
+use cofferdam_shell_syntax::{HOLE, Word, normalise};
 
 use crate::Context;
 pub(crate) use crate::sensitive::{is_agent_policy, is_device, is_own_policy, is_secret, is_startup};
@@ -212,22 +212,8 @@ impl Path {
 }
 
 fn absolute(text: &str, directory: Option<&str>) -> Option<String> {
-    let base = if text.starts_with('/') { "" } else { directory? };
-    let mut whole = String::with_capacity(base.len() + text.len() + 2);
-    for part in base.split('/').chain(text.split('/')) {
-        match part {
-            "" | "." => {}
-            ".." => whole.truncate(whole.rfind('/').unwrap_or(0)),
-            part => {
-                whole.push('/');
-                whole.push_str(part);
-            }
-        }
-    }
-    if whole.is_empty() {
-        whole.push('/');
-    }
-    Some(whole)
+    let directory = if text.starts_with('/') { "" } else { directory? };
+    Some(normalise(directory, text))
 }
 
 /// A component that stands for every name: `*`, `.*`, `?*`, `[!.]*`, `{,.}*`.

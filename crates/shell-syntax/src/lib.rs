@@ -26,7 +26,9 @@ mod word;
 
 pub use doubt::Doubt;
 pub use scan::{LONGEST, misleading};
-pub use shell::{FileContent, Input, Redirect, RedirectKind, Shell, SimpleCommand, Surroundings, Watch};
+pub use shell::{
+    FileContent, Input, Redirect, RedirectKind, Shell, SimpleCommand, Surroundings, Watch, normalise,
+};
 pub use word::{HOLE, Source, Word};
 
 /// Everything that a text would run, with what stayed in doubt.

@@ -303,7 +303,7 @@ impl Shell {
 }
 
 /// Joins and cleans a path as text; links are not looked at.
-pub(crate) fn normalise(directory: &str, path: &str) -> String {
+pub fn normalise(directory: &str, path: &str) -> String {
     let mut whole = String::with_capacity(directory.len() + path.len() + 2);
     let base = if path.starts_with('/') { "" } else { directory };
     for part in base.split('/').chain(path.split('/')) {
