@@ -4,14 +4,23 @@ use std::time::Instant;
 
 use cofferdam_bench::entry::Line;
 use cofferdam_bench::harness::{Bench, Unit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::Field;
 use super::role::Wire;
 
 const TUNNELS: [usize; 5] = [1, 10, 100, 1_000, 10_000];
+/// A proxy has two for each tunnel, and some of its own.
+const DESCRIPTORS: u64 = 24_000;
+const OWN_DESCRIPTORS: u64 = 1_000;
 
 pub fn growth(bench: &mut Bench) {
-    let sizes = if bench.is_quick() { &TUNNELS[..4] } else { &TUNNELS[..] };
+    let most = most_tunnels();
+    if !bench.is_quick() && most < TUNNELS[4] {
+        bench.fact(&format!("{most} tunnels at most: this user may have no more files open (ulimit -Hn)"));
+    }
+    let sizes = TUNNELS.map(|tunnels| tunnels.min(most));
+    let sizes = if bench.is_quick() { &sizes[..4] } else { &sizes[..] };
     let field = Field::new(bench, Wire::Http1);
     let (mut memory, mut time) = (Vec::new(), Vec::new());
     for contender in &field.contenders {
@@ -35,4 +44,15 @@ pub fn growth(bench: &mut Bench) {
     }
     bench.growth("memory with tunnels open", Unit::Bytes, "tunnels", memory);
     bench.growth("time for one more tunnel and a request in it", Unit::Seconds, "tunnels", time);
+}
+
+/// As many as a proxy that this process starts has descriptors for; root may go beyond its limit.
+fn most_tunnels() -> usize {
+    let enough = Rlimit { current: Some(DESCRIPTORS), maximum: Some(DESCRIPTORS) };
+    let limits = getrlimit(Resource::Nofile);
+    let has = match limits.current {
+        Some(has) if has < DESCRIPTORS && setrlimit(Resource::Nofile, enough).is_err() => has,
+        _ => DESCRIPTORS,
+    };
+    usize::try_from(has.saturating_sub(OWN_DESCRIPTORS) / 2).unwrap_or(TUNNELS[4])
 }
