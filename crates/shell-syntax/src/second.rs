@@ -9,7 +9,8 @@ use crate::scan;
 const SMALL: usize = 40;
 /// More than this is not given to it at all.
 const LARGE: usize = 8_000;
-const LARGE_STACK: usize = 96 << 20;
+/// Room for all brackets that may be open at once.
+pub(crate) const LARGE_STACK: usize = 96 << 20;
 
 /// What the second parser makes of a text.
 pub(crate) enum Opinion {
@@ -49,6 +50,11 @@ pub(crate) fn agrees(opinion: Opinion, text: &str, file: &first::File) -> bool {
     let mut ours = Listing::default();
     ours.sequence(&file.body, text);
     ours.0 == theirs.0
+}
+
+/// The same for a piece of a text, on a stack of [`LARGE_STACK`].
+pub(crate) fn agrees_on_piece(text: &str, file: &first::File) -> bool {
+    scan::openings(text) <= LARGE && agrees(Opinion::Later, text, file)
 }
 
 fn commands(text: &str) -> Option<Listing> {
