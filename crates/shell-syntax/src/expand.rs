@@ -470,7 +470,7 @@ fn gather(pieces: Vec<Piece<Atom<'_>>>) -> Vec<Atom<'_>> {
     for piece in pieces {
         match (piece, atoms.last_mut()) {
             (Piece::Character(character), Some(Atom::Text { text, quoted: false })) => {
-                text.to_mut().push(character)
+                text.to_mut().push(character);
             }
             (Piece::Character(character), _) => {
                 atoms.push(Atom::Text { text: character.to_string().into(), quoted: false });
