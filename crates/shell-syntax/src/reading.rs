@@ -102,14 +102,9 @@ fn parse_all(pieces: &[&str], twice: bool) -> Option<Vec<(ast::File, bool)>> {
             done.push((at, parsed.file, agrees));
         }
     };
-    let parts: Vec<Option<Vec<(usize, ast::File, bool)>>> = std::thread::scope(|scope| {
-        let builder = || std::thread::Builder::new().stack_size(second::LARGE_STACK);
-        let threads: Vec<_> = (0..THREADS).filter_map(|_| builder().spawn_scoped(scope, work).ok()).collect();
-        threads.into_iter().map(|thread| thread.join().ok().flatten()).collect()
-    });
     let mut all: Vec<Option<(ast::File, bool)>> = pieces.iter().map(|_| None).collect();
-    for part in parts {
-        for (at, file, agrees) in part? {
+    for part in second::several(THREADS, work) {
+        for (at, file, agrees) in part?? {
             all[at] = Some((file, agrees));
         }
     }

@@ -10,7 +10,7 @@ const SMALL: usize = 40;
 /// More than this is not given to it at all.
 const LARGE: usize = 8_000;
 /// Room for all brackets that may be open at once.
-pub(crate) const LARGE_STACK: usize = 96 << 20;
+const LARGE_STACK: usize = 96 << 20;
 
 /// What the second parser makes of a text.
 pub(crate) enum Opinion {
@@ -52,7 +52,16 @@ pub(crate) fn agrees(opinion: Opinion, text: &str, file: &first::File) -> bool {
     ours.0 == theirs.0
 }
 
-/// The same for a piece of a text, on a stack of [`LARGE_STACK`].
+/// Does the same work several times at once, where there is room for the second parser on every text that is admitted.
+pub(crate) fn several<T: Send>(times: usize, work: impl Fn() -> T + Copy + Send) -> Vec<Option<T>> {
+    std::thread::scope(|scope| {
+        let builder = || std::thread::Builder::new().stack_size(LARGE_STACK);
+        let threads: Vec<_> = (0..times).filter_map(|_| builder().spawn_scoped(scope, work).ok()).collect();
+        threads.into_iter().map(|thread| thread.join().ok()).collect()
+    })
+}
+
+/// The same for a piece of a text, in one of [`several`] threads.
 pub(crate) fn agrees_on_piece(text: &str, file: &first::File) -> bool {
     scan::openings(text) <= LARGE && agrees(Opinion::Later, text, file)
 }
