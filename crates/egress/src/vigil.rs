@@ -21,8 +21,8 @@ const LONGEST_IDLE: Duration = Duration::from_secs(300);
 pub(crate) struct Vigil {
     inbound: Arc<Inbound>,
     timer: Option<Pin<Box<Sleep>>>,
-    /// When something was read last.
-    moved: Instant,
+    /// When the wait for a request began. A long answer is no part of it.
+    idle_since: Option<Instant>,
     /// When the head began that has not arrived whole.
     head_since: Option<Instant>,
 }
@@ -36,12 +36,12 @@ pub(crate) enum Late {
 
 impl Vigil {
     pub fn new(inbound: Arc<Inbound>) -> Self {
-        Self { inbound, timer: None, moved: Instant::now(), head_since: None }
+        Self { inbound, timer: None, idle_since: None, head_since: None }
     }
 
     /// Something was read, and with it a whole head or more of a body.
     pub fn moved(&mut self) {
-        (self.moved, self.head_since) = (Instant::now(), None);
+        (self.idle_since, self.head_since) = (None, None);
     }
 
     /// A part of a head was read.
@@ -67,11 +67,14 @@ impl Vigil {
         }
     }
 
-    fn deadline(&self) -> (Instant, Late) {
+    fn deadline(&mut self) -> (Instant, Late) {
         match self.head_since {
             Some(since) => (since + self.inbound.client.head_timeout(), Late::Head),
-            None if self.inbound.is_busy() => (Instant::now() + LONGEST_IDLE, Late::Request),
-            None => (self.moved + LONGEST_IDLE, Late::Request),
+            None if self.inbound.is_busy() => {
+                self.idle_since = None;
+                (Instant::now() + LONGEST_IDLE, Late::Request)
+            }
+            None => (*self.idle_since.get_or_insert_with(Instant::now) + LONGEST_IDLE, Late::Request),
         }
     }
 }
