@@ -21,6 +21,7 @@ use rustls::pki_types::{CertificateDer, DnsName, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::task::unconstrained;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
@@ -118,7 +119,8 @@ impl Http1 {
 
     /// Whether it can take a request now; what the other side did meanwhile is looked at first.
     pub async fn is_usable(&mut self) -> bool {
-        poll_fn(|context| self.drive(context, |_| Poll::Ready(()))).await;
+        // The runtime makes who has done much wait, which would look as if nothing had come.
+        unconstrained(poll_fn(|context| self.drive(context, |_| Poll::Ready(())))).await;
         if let Some(muted) = self.muted.take() {
             muted.store(false, Ordering::Release);
         }

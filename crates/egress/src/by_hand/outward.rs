@@ -6,10 +6,10 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
 use cofferdam_audit::event::EgressReason;
-use http::header::CONTENT_LENGTH;
 use http::{Request, Response};
 use http_body::Body;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::task::unconstrained;
 use zeroize::Zeroizing;
 
 use super::heads::{self, Beginning, Extent};
@@ -63,7 +63,9 @@ impl ByHand {
 
     /// Whether it can take a request now: nothing has come that nobody asked for, not even the end.
     pub async fn is_usable(&mut self) -> bool {
-        let quiet = poll_fn(|context| Poll::Ready(poll_bytes(&mut self.stream, context).is_pending())).await;
+        let look = poll_fn(|context| Poll::Ready(poll_bytes(&mut self.stream, context).is_pending()));
+        // The runtime makes who has done much wait, which would look as if nothing had come.
+        let quiet = unconstrained(look).await;
         quiet && !self.spoiled
     }
 
@@ -74,9 +76,11 @@ impl ByHand {
     ) -> Result<(Response<UpstreamBody>, Held), Unanswered> {
         let (parts, body) = request.into_parts();
         let body = whole(body).await.map_err(|reason| (None, reason))?;
-        let announced = parts.headers.contains_key(CONTENT_LENGTH).then(|| heads::announced(&parts.headers));
-        if announced.unwrap_or(Ok(None)) != Ok(Some(body.len() as u64)) && !body.is_empty() {
-            return Err((None, EgressReason::BodyMalformed));
+        match heads::announced(&parts.headers) {
+            Ok(None) if body.is_empty() => {}
+            Ok(Some(length)) if length == body.len() as u64 => {}
+            // The host would take what follows for a part of this, or a part of this for what follows.
+            _ => return Err((None, EgressReason::BodyMalformed)),
         }
         // It has the credential in it.
         let mut out = Zeroizing::new(Vec::with_capacity(heads::room_for_request(&parts) + body.len()));
@@ -232,5 +236,27 @@ async fn replay(
     match connection.send(request).await {
         Ok(response) => Ok((response.map(UpstreamBody::Library), Held::Library(connection))),
         Err(error) => Err(reason_of(&error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::task::coop;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn req_e26_a_connection_that_is_closed_is_seen_however_much_a_request_did_before() {
+        let (stream, other) = tokio::io::duplex(1);
+        assert!(ByHand::new(Box::new(stream)).is_usable().await);
+        drop(other);
+        let (stream, other) = tokio::io::duplex(1);
+        drop(other);
+        let mut closed = ByHand::new(Box::new(stream));
+        // As after so many others that were closed as well.
+        while coop::has_budget_remaining() {
+            coop::consume_budget().await;
+        }
+        assert!(!closed.is_usable().await);
     }
 }
