@@ -9,9 +9,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use cofferdam_audit::event::EgressReason;
 use cofferdam_secrets::redaction::{Passed, Patterns, Redactor, Replacement};
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, response};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
+use hyper::ext::ReasonPhrase;
 
 use crate::by_hand::Remaining;
 use crate::decode::Decoder;
@@ -271,9 +272,24 @@ impl Drop for Cleaned {
     }
 }
 
+/// Takes secrets out of the head of an answer, and says how many. Words beside the status that have one in them are
+/// left out: the usual ones say as much.
+pub(crate) fn clean_head(patterns: Option<&Arc<Patterns>>, parts: &mut response::Parts) -> u64 {
+    let count = clean_headers(patterns, &mut parts.headers);
+    let Some((patterns, reason)) = patterns.zip(parts.extensions.get::<ReasonPhrase>()) else { return count };
+    let mut one = Redactor::new(patterns.clone(), Replacement::Marker);
+    let mut clean = Vec::new();
+    one.push_all(reason.as_bytes(), &mut clean);
+    one.finish(&mut clean);
+    if one.matches() > 0 {
+        parts.extensions.remove::<ReasonPhrase>();
+    }
+    count + one.matches()
+}
+
 /// Takes secrets out of header values, and says how many. One pass over all values finds out whether there is
 /// anything to do; almost always there is not.
-pub(crate) fn clean_headers(patterns: Option<&Arc<Patterns>>, headers: &mut HeaderMap) -> u64 {
+fn clean_headers(patterns: Option<&Arc<Patterns>>, headers: &mut HeaderMap) -> u64 {
     let Some(patterns) = patterns else { return 0 };
     let mut scratch = Vec::new();
     let mut all = Redactor::new(patterns.clone(), Replacement::Marker);

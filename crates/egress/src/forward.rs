@@ -17,7 +17,7 @@ use http_body::Body;
 use tokio::time::timeout;
 
 use crate::authorize::{Authorized, admit, authorize};
-use crate::body::{Answer, Cleaned, Cleaning, UpstreamBody, clean_headers};
+use crate::body::{Answer, Cleaned, Cleaning, UpstreamBody, clean_head};
 use crate::by_hand::{Held, Spelled, Unanswered};
 use crate::decode::Decoder;
 use crate::dial::{Sender, Wire, reason_of};
@@ -318,7 +318,7 @@ fn clean(
         parts.headers.remove(CONTENT_ENCODING);
         parts.headers.remove(CONTENT_LENGTH);
     }
-    exchange.redacted(clean_headers(patterns.as_ref(), &mut parts.headers));
+    exchange.redacted(clean_head(patterns.as_ref(), &mut parts));
     let replacement = match parts.headers.contains_key(CONTENT_LENGTH) {
         true => Replacement::SameLength(b'*'),
         false => Replacement::Marker,

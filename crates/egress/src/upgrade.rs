@@ -26,7 +26,7 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
 
 use crate::authorize::Authorized;
-use crate::body::{Answer, UpstreamBody, clean_headers};
+use crate::body::{Answer, UpstreamBody, clean_head};
 use crate::exchange::Exchange;
 use crate::frames::{Covered, Unmasked};
 use crate::hop;
@@ -116,7 +116,7 @@ pub(crate) fn switch(
             parts.status = StatusCode::OK;
         }
     }
-    exchange.redacted(clean_headers(patterns.as_ref(), &mut parts.headers));
+    exchange.redacted(clean_head(patterns.as_ref(), &mut parts));
     let connection = exchange.take_connection();
     let inbound = inbound.clone();
     tokio::spawn(async move {

@@ -54,11 +54,14 @@ pub(super) fn request(bytes: &Bytes) -> Option<(Request<()>, Bytes)> {
     is_ordinary(&request).then_some((request, body))
 }
 
-/// Whether nothing in a request is about the connection, and its answer has a body.
+/// Whether nothing in a request is about the connection, its answer has a body, and its target begins as it is sent on.
 fn is_ordinary(request: &Request<()>) -> bool {
     let headers = request.headers();
+    // What has a query and no path is written differently by the library.
+    let has_path = request.uri().path_and_query().is_some_and(|target| target.as_str().starts_with('/'));
     let about_connection = [EXPECT, TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
-    ![Method::CONNECT, Method::HEAD].contains(request.method())
+    has_path
+        && ![Method::CONNECT, Method::HEAD].contains(request.method())
         && is_kept(headers)
         && !about_connection.iter().any(|name| headers.contains_key(name))
 }

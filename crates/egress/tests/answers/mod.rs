@@ -233,3 +233,38 @@ fn req_e26_what_changes_nothing_is_asked_again_when_a_host_closes_an_idle_connec
         assert_eq!(heard, if again { vec![0, 0, 1] } else { vec![0, 0] }, "{method} {more}");
     }
 }
+
+#[test]
+fn req_e30_a_target_without_a_path_goes_out_with_one() {
+    let (address, asked) = upstream(&[("/?q=1", LENGTH, false), ("/", LENGTH, false)]);
+    let proxied = proxied(address);
+    for (target, line) in [("?q=1", "GET /?q=1 HTTP/1.1\r\n"), ("", "GET / HTTP/1.1\r\n")] {
+        let mut client = TcpStream::connect(proxied.address).expect("the proxy listens");
+        let ask = format!(
+            "GET http://socket.example.test{target} HTTP/1.1\r\nHost: socket.example.test\r\nX-AsK: 1\r\n\r\n"
+        );
+        client.write_all(ask.as_bytes()).expect("the proxy reads");
+        assert_eq!(answer(&mut client).1, "ok");
+        let (_, request) = asked.recv().expect("a request");
+        assert!(request.starts_with(line) && request.contains("\r\nX-AsK: 1\r\n"), "{request}");
+    }
+}
+
+#[test]
+fn req_e01_a_secret_in_the_first_line_of_an_answer_does_not_reach_the_client() {
+    // The second is read by the library.
+    for more in ["", "Connection: close\r\n"] {
+        let told = format!("HTTP/1.1 403 No {SECRET} here\r\n{more}Content-Length: 2\r\n\r\nok");
+        let (address, _asked) = upstream(Box::leak(Box::new([("/", &*told.leak(), !more.is_empty())])));
+        let proxied = proxied(address);
+        let mut client = TcpStream::connect(proxied.address).expect("the proxy listens");
+        ask(&mut client, "/", "");
+        let (head, body) = answer(&mut client);
+        assert!(head.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{head}");
+        assert_eq!(body, "ok");
+        // The end of the connection comes after that of the request on it.
+        client.shutdown(std::net::Shutdown::Write).expect("half a connection");
+        client.read_to_end(&mut Vec::new()).expect("the end");
+        assert!(proxied.record().contains("\"secret-redacted\""), "{}", proxied.record());
+    }
+}
