@@ -24,6 +24,8 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
+use crate::drawn::Drawn;
+use crate::filled::Filled;
 use crate::outgoing::Outgoing;
 use crate::pool::Way;
 use crate::quiet::Quiet;
@@ -199,6 +201,7 @@ impl Dialler {
             Protocol::Http => http1(stream).await?,
             Protocol::Https => {
                 let connector = self.connector(wire);
+                let stream = Drawn::new(stream, Vec::new());
                 let handshake = connector.connect(server_name(target.host())?, stream);
                 let stream = timeout(limits.tls_timeout.unwrap_or(TLS_TIMEOUT), handshake)
                     .await
@@ -268,7 +271,7 @@ fn tls_reason(error: &io::Error) -> EgressReason {
 async fn http1(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> Result<Sender, EgressReason> {
     let (sender, connection) = http1::Builder::new()
         .preserve_header_case(true)
-        .handshake(TokioIo::new(stream))
+        .handshake(TokioIo::new(Filled::new(stream)))
         .await
         .map_err(|_| EgressReason::UpstreamClosed)?;
     // What breaks a connection is reported to the request on it.

@@ -8,9 +8,11 @@
 //! is needed once the tunnel is open.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use cofferdam_audit::HostName;
@@ -32,10 +34,11 @@ use crate::authorize::{self, Tunnel};
 use crate::body::Answer;
 use crate::client::{Client, Door};
 use crate::connect;
+use crate::drawn::{Drawn, Readable};
 use crate::engine::Engine;
+use crate::filled::Filled;
 use crate::forward;
 use crate::head;
-use crate::prefixed::Prefixed;
 use crate::refusal;
 use crate::shard::Shard;
 use crate::strict::{Strict, Verdict};
@@ -62,7 +65,6 @@ pub(crate) struct Inbound {
 /// Serves one connection to its end. How a client ends it is its own business, so errors go nowhere.
 pub(crate) async fn connection(shard: Arc<Shard>, client: Arc<Client>, stream: std::net::TcpStream) {
     let Ok(stream) = TcpStream::from_std(stream) else { return };
-    let _ = stream.set_nodelay(true);
     let _ = serve(shard, client, stream).await;
 }
 
@@ -76,7 +78,7 @@ enum Opened {
     Http2(Arc<Inbound>, Tls),
 }
 
-type Tls = Box<TlsStream<Prefixed<TcpStream>>>;
+type Tls = Box<TlsStream<Drawn<TcpStream>>>;
 
 async fn serve(shard: Arc<Shard>, client: Arc<Client>, stream: TcpStream) -> io::Result<()> {
     let opened = Box::pin(open(shard, client, stream)).await?;
@@ -127,7 +129,7 @@ async fn open(shard: Arc<Shard>, client: Arc<Client>, mut stream: TcpStream) -> 
                 Door::Proxy | Door::Shared => Protocol::Https.default_port(),
                 Door::Transparent { port } => port,
             };
-            handshake(shard, client, Prefixed::new(stream, first), Named::InHandshake { dialled, port }).await
+            handshake(shard, client, Drawn::new(stream, first), Named::InHandshake { dialled, port }).await
         }
         start if start.starts_with(CONNECT) => tunnelled(shard, client, stream, first).await,
         _ => {
@@ -190,7 +192,7 @@ async fn tunnelled(
         return Ok(Opened::Over);
     }
     match first[0] {
-        HANDSHAKE => handshake(shard, client, Prefixed::new(stream, first), Named::ByTunnel(tunnel)).await,
+        HANDSHAKE => handshake(shard, client, Drawn::new(stream, first), Named::ByTunnel(tunnel)).await,
         _ => {
             let target = tunnel.target().clone().in_the_clear();
             Ok(Opened::Clear(Inbound::new(shard, client, Arrival::Agreed(target)), stream, first))
@@ -230,7 +232,7 @@ enum Named {
 async fn handshake(
     shard: Arc<Shard>,
     client: Arc<Client>,
-    stream: Prefixed<TcpStream>,
+    stream: Drawn<TcpStream>,
     named: Named,
 ) -> io::Result<Opened> {
     let mut start = opening(&client, LazyConfigAcceptor::new(Acceptor::default(), stream)).await?;
@@ -281,9 +283,15 @@ impl Inbound {
         Arc::new(Self { engine: shard.engine.clone(), shard, client, arrival, verdict: Arc::default() })
     }
 
-    /// Whether a request is under way: each of them holds on to this, besides the connection and who keeps an eye on it.
+    /// Whether a request is under way: each of them holds on to this, besides the connection, who answers its requests and
+    /// who keeps an eye on it.
     pub fn is_busy(self: &Arc<Self>) -> bool {
-        Arc::strong_count(self) > 2
+        Arc::strong_count(self) > 3
+    }
+
+    /// Whether nothing is under way, nothing is left to be said, and there are so many connections that room counts.
+    fn rests(self: &Arc<Self>) -> bool {
+        self.verdict.is_resting() && !self.is_busy() && self.shard.is_crowded()
     }
 }
 
@@ -295,21 +303,41 @@ fn answered(
     Box::pin(async move { Ok(forward::answer(&inbound, request).await) })
 }
 
+fn library() -> http1::Builder {
+    let mut library = http1::Builder::new();
+    library.preserve_header_case(true).half_close(true).auto_date_header(false);
+    library
+}
+
 /// HTTP/1.1.
+///
+/// Between two requests the library holds on to as much room as it would need for the next one, and a client may be idle
+/// for hours. So where there are many, the library leaves when a client has nothing to say, and is there again with the
+/// first byte of what it says next. It does not know the difference: there is nothing between two requests that the
+/// second depends on.
 async fn requests<S>(inbound: Arc<Inbound>, stream: S, first: Vec<u8>) -> io::Result<()>
 where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: AsyncRead + AsyncWrite + Readable + Unpin + Send + 'static,
 {
-    let stream = Strict::new(stream, first, &inbound);
-    let service = service_fn(move |request| answered(inbound.clone(), request));
-    http1::Builder::new()
-        .preserve_header_case(true)
-        .half_close(true)
-        .auto_date_header(false)
-        .serve_connection(TokioIo::new(stream), service)
-        .with_upgrades()
-        .await
-        .map_err(io::Error::other)
+    let mut stream = Strict::new(Filled::new(stream), first, &inbound);
+    let of_requests = inbound.clone();
+    let mut service = service_fn(move |request| answered(of_requests.clone(), request));
+    let library = library();
+    loop {
+        let connection = library.serve_connection(TokioIo::new(stream), service);
+        let mut connection = Box::new(connection.with_upgrades());
+        let ended = poll_fn(|context| match Pin::new(&mut *connection).poll(context) {
+            Poll::Ready(ended) => Poll::Ready(Some(ended)),
+            Poll::Pending if inbound.rests() => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        });
+        if let Some(ended) = ended.await {
+            return ended.map_err(io::Error::other);
+        }
+        let Some(parts) = connection.into_parts() else { return Ok(()) };
+        (stream, service) = (parts.io.into_inner(), parts.service);
+        poll_fn(|context| stream.poll_rest(context)).await?;
+    }
 }
 
 /// HTTP/2.
@@ -318,8 +346,9 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let stream = Watched::new(stream, Vigil::new(inbound.clone()));
-    let service = service_fn(move |request| answered(inbound.clone(), request));
-    http2::Builder::new(TokioExecutor::new())
+    let of_requests = inbound.clone();
+    let service = service_fn(move |request| answered(of_requests.clone(), request));
+    let ended = http2::Builder::new(TokioExecutor::new())
         .auto_date_header(false)
         .max_header_list_size(64 * 1024)
         .max_concurrent_streams(256)
@@ -327,6 +356,7 @@ where
         .initial_stream_window_size(1 << 20)
         .initial_connection_window_size(4 << 20)
         .serve_connection(TokioIo::new(stream), service)
-        .await
-        .map_err(io::Error::other)
+        .await;
+    drop(inbound);
+    ended.map_err(io::Error::other)
 }
