@@ -37,6 +37,12 @@ pub fn run(bench: &mut Bench) {
         ("waves/6.floor", |decision| decision == Decision::Deny),
         ("waves/7.dangerous", flagged),
         ("waves/7.harmless", |decision| decision == Decision::Allow),
+        ("waves/8.dangerous", flagged),
+        ("waves/8.harmless", |decision| decision == Decision::Allow),
+        ("waves/8.floor", |decision| decision == Decision::Deny),
+        ("waves/9.dangerous", flagged),
+        ("waves/9.harmless", |decision| decision == Decision::Allow),
+        ("waves/9.floor", |decision| decision == Decision::Deny),
     ] {
         let lines = corpus(name);
         rate(name, &lines, right, &context);

@@ -5,7 +5,8 @@
 use cofferdam_shell_syntax::{HOLE, Word, normalise};
 
 use crate::Context;
-pub(crate) use crate::sensitive::{is_agent_policy, is_device, is_own_policy, is_secret, is_startup};
+pub(crate) use crate::secrets::is_secret;
+pub(crate) use crate::sensitive::{is_agent_policy, is_device, is_own_policy, is_startup};
 
 /// The kind of a place, from the worst to lose to the least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

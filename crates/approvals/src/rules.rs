@@ -114,6 +114,8 @@ pub(crate) struct Verb {
     pub effect: ToolEffect,
     pub words: &'static [&'static str],
     pub with: &'static [&'static str],
+    /// Options of which one has to be there; empty asks nothing.
+    pub flags: &'static [&'static str],
 }
 
 /// Entries by the name of a program or variable.

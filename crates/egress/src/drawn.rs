@@ -9,7 +9,6 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
-use tokio::net::TcpStream;
 
 use crate::through::writes_go_through;
 
@@ -76,30 +75,3 @@ impl<S: AsyncRead + Unpin> AsyncRead for Drawn<S> {
 }
 
 writes_go_through!(Drawn);
-
-/// Something that can be waited for without room for what it will say.
-pub(crate) trait Readable {
-    /// Ready when there is something to read, or may be. Only after a read that found nothing.
-    fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
-}
-
-impl Readable for TcpStream {
-    fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_read_ready(context)
-    }
-}
-
-impl<S: Readable> Readable for Drawn<S> {
-    fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.before.is_empty() {
-            true => self.stream.poll_readable(context),
-            false => Poll::Ready(Ok(())),
-        }
-    }
-}
-
-impl<S: Readable> Readable for Box<tokio_rustls::server::TlsStream<S>> {
-    fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.get_ref().0.poll_readable(context)
-    }
-}

@@ -10,7 +10,6 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, ReadBuf};
 
-use crate::drawn::Readable;
 use crate::through::writes_go_through;
 
 /// Three records. The HTTP library has room for a power of two, and twice as much the next time if it was filled; with this
@@ -27,6 +26,11 @@ pub(crate) struct Filled<S> {
 impl<S> Filled<S> {
     pub fn new(stream: S) -> Self {
         Self { stream, broken: None }
+    }
+
+    /// After a read that found nothing, so that there is nothing to be said first.
+    pub fn into_stream(self) -> S {
+        self.stream
     }
 }
 
@@ -60,12 +64,3 @@ impl<S: AsyncRead + Unpin> AsyncRead for Filled<S> {
 }
 
 writes_go_through!(Filled);
-
-impl<S: Readable> Readable for Filled<S> {
-    fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.broken {
-            Some(_) => Poll::Ready(Ok(())),
-            None => self.stream.poll_readable(context),
-        }
-    }
-}

@@ -11,7 +11,7 @@ use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use cofferdam_audit::HostName;
 use cofferdam_audit::event::{EgressReason, EgressTunnel, Outcome};
 use cofferdam_policy::host::Host;
 use http::{Request, Response};
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -32,13 +32,15 @@ use tokio_rustls::server::TlsStream;
 
 use crate::authorize::{self, Tunnel};
 use crate::body::Answer;
+use crate::by_hand::{self, Rest};
 use crate::client::{Client, Door};
 use crate::connect;
-use crate::drawn::{Drawn, Readable};
+use crate::drawn::Drawn;
 use crate::engine::Engine;
 use crate::filled::Filled;
 use crate::forward;
 use crate::head;
+use crate::outgoing::ClientBody;
 use crate::refusal;
 use crate::shard::Shard;
 use crate::strict::{Strict, Verdict};
@@ -289,9 +291,9 @@ impl Inbound {
         Arc::strong_count(self) > 3
     }
 
-    /// Whether nothing is under way, nothing is left to be said, and there are so many connections that room counts.
+    /// Whether nothing is under way, and nothing is left to be said.
     fn rests(self: &Arc<Self>) -> bool {
-        self.verdict.is_resting() && !self.is_busy() && self.shard.is_crowded()
+        self.verdict.is_resting() && !self.is_busy()
     }
 }
 
@@ -300,43 +302,68 @@ fn answered(
     inbound: Arc<Inbound>,
     request: Request<Incoming>,
 ) -> Pin<Box<dyn Future<Output = Result<Response<Answer>, Infallible>> + Send>> {
-    Box::pin(async move { Ok(forward::answer(&inbound, request).await) })
+    Box::pin(async move { Ok(forward::answer(&inbound, request.map(ClientBody::Library)).await) })
 }
 
-fn library() -> http1::Builder {
-    let mut library = http1::Builder::new();
-    library.preserve_header_case(true).half_close(true).auto_date_header(false);
-    library
+/// A request that was answered before the library saw it. Its body was taken as well, and is only read over here.
+fn answered_before(
+    mut body: Incoming,
+    answer: Response<Answer>,
+) -> Pin<Box<dyn Future<Output = Result<Response<Answer>, Infallible>> + Send>> {
+    Box::pin(async move {
+        while poll_fn(|context| Pin::new(&mut body).poll_frame(context))
+            .await
+            .is_some_and(|frame| frame.is_ok())
+        {}
+        Ok(answer)
+    })
 }
 
-/// HTTP/1.1.
+/// HTTP/1.1: what is ordinary by hand, anything else by the library.
 ///
-/// Between two requests the library holds on to as much room as it would need for the next one, and a client may be idle
-/// for hours. So where there are many, the library leaves when a client has nothing to say, and is there again with the
-/// first byte of what it says next. It does not know the difference: there is nothing between two requests that the
-/// second depends on.
-async fn requests<S>(inbound: Arc<Inbound>, stream: S, first: Vec<u8>) -> io::Result<()>
+/// The library holds on to as much room between two requests as it would need for the next one, and a client may be idle
+/// for hours. So it leaves when a client has nothing to say. It does not know the difference: there is nothing between
+/// two requests that the second depends on.
+async fn requests<S>(inbound: Arc<Inbound>, mut stream: S, mut first: Vec<u8>) -> io::Result<()>
 where
-    S: AsyncRead + AsyncWrite + Readable + Unpin + Send + 'static,
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let mut stream = Strict::new(Filled::new(stream), first, &inbound);
-    let of_requests = inbound.clone();
-    let mut service = service_fn(move |request| answered(of_requests.clone(), request));
-    let library = library();
     loop {
-        let connection = library.serve_connection(TokioIo::new(stream), service);
-        let mut connection = Box::new(connection.with_upgrades());
-        let ended = poll_fn(|context| match Pin::new(&mut *connection).poll(context) {
-            Poll::Ready(ended) => Poll::Ready(Some(ended)),
-            Poll::Pending if inbound.rests() => Poll::Ready(None),
-            Poll::Pending => Poll::Pending,
-        });
-        if let Some(ended) = ended.await {
-            return ended.map_err(io::Error::other);
+        let Some(rest) = by_hand::requests(&inbound, stream, first).await? else { return Ok(()) };
+        match Box::pin(others(&inbound, rest)).await? {
+            Some(resting) => (stream, first) = (resting, Vec::new()),
+            None => return Ok(()),
         }
-        let Some(parts) = connection.into_parts() else { return Ok(()) };
-        (stream, service) = (parts.io.into_inner(), parts.service);
-        poll_fn(|context| stream.poll_rest(context)).await?;
+    }
+}
+
+/// HTTP/1.1, whatever it is, until there is none of it for now: then the connection comes back.
+async fn others<S>(inbound: &Arc<Inbound>, Rest { stream, before, answer }: Rest<S>) -> io::Result<Option<S>>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let stream = Strict::new(Filled::new(stream), before, inbound);
+    let (answer, of_requests) = (Mutex::new(answer), inbound.clone());
+    let service = service_fn(move |request: Request<Incoming>| {
+        match answer.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(answer) => answered_before(request.into_body(), answer),
+            None => answered(of_requests.clone(), request),
+        }
+    });
+    let mut connection = http1::Builder::new()
+        .preserve_header_case(true)
+        .half_close(true)
+        .auto_date_header(false)
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
+    let ended = poll_fn(|context| match Pin::new(&mut connection).poll(context) {
+        Poll::Ready(ended) => Poll::Ready(Some(ended)),
+        Poll::Pending if inbound.rests() => Poll::Ready(None),
+        Poll::Pending => Poll::Pending,
+    });
+    match ended.await {
+        Some(ended) => ended.map(|()| None).map_err(io::Error::other),
+        None => Ok(connection.into_parts().map(|parts| parts.io.into_inner().into_stream().into_stream())),
     }
 }
 

@@ -8,7 +8,6 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::drawn::Readable;
 use crate::head::{Scanner, Violation};
 use crate::serve::Inbound;
 use crate::vigil::{Late, Vigil};
@@ -105,15 +104,9 @@ impl<S> Strict<S> {
         self.scanner.between_requests() && self.held.is_empty() && !self.unsent && !self.switched()
     }
 
-    /// Waits for the first byte of the next request while there is nobody to read it.
-    pub fn poll_rest(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>>
-    where
-        S: Readable,
-    {
-        match self.stream.poll_readable(context) {
-            Poll::Ready(readable) => Poll::Ready(readable),
-            Poll::Pending => self.wait(context),
-        }
+    /// The connection, of which nothing is held back while [`Verdict::is_resting`].
+    pub fn into_stream(self) -> S {
+        self.stream
     }
 
     fn hand_over(&mut self, buffer: &mut ReadBuf<'_>) {
