@@ -291,9 +291,9 @@ impl Inbound {
         Arc::strong_count(self) > 3
     }
 
-    /// Whether nothing is under way, and nothing is left to be said.
+    /// Whether nothing is under way, nothing is left to be said, and there are so many connections that room counts.
     fn rests(self: &Arc<Self>) -> bool {
-        self.verdict.is_resting() && !self.is_busy()
+        self.verdict.is_resting() && !self.is_busy() && self.shard.is_crowded()
     }
 }
 
@@ -322,8 +322,8 @@ fn answered_before(
 /// HTTP/1.1: what is ordinary by hand, anything else by the library.
 ///
 /// The library holds on to as much room between two requests as it would need for the next one, and a client may be idle
-/// for hours. So it leaves when a client has nothing to say. It does not know the difference: there is nothing between
-/// two requests that the second depends on.
+/// for hours. So where there are many, it leaves when a client has nothing to say. It does not know the difference: there
+/// is nothing between two requests that the second depends on.
 async fn requests<S>(inbound: Arc<Inbound>, mut stream: S, mut first: Vec<u8>) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,

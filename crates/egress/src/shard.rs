@@ -20,6 +20,8 @@ use crate::pool::Pool;
 
 /// More would not be faster: by then the memory and the network are what is waited for.
 const MOST: usize = 8;
+/// With as many connections on a thread what each of them holds on to while it is idle begins to count.
+const CROWD: usize = 64;
 /// How often what is kept for later is looked through.
 const SWEEP: Duration = Duration::from_secs(10);
 
@@ -30,6 +32,12 @@ pub(crate) struct Shard {
     pub ledger: Arc<Ledger>,
     /// Connections that are on this thread now.
     load: AtomicUsize,
+}
+
+impl Shard {
+    pub fn is_crowded(&self) -> bool {
+        self.load.load(Ordering::Relaxed) > CROWD
+    }
 }
 
 /// One thread for each processor. They end with this value, and with them all connections.
