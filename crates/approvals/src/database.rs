@@ -95,7 +95,7 @@ impl Judge<'_> {
             texts.push(input.text().to_owned());
         }
         // A file that this very text has written holds what it says.
-        let named = call.value(&["-f", "--file"]).map(|word| word.text());
+        let named = call.value(&["-f", "--file"]).map(cofferdam_shell_syntax::Word::text);
         let fed = match &call.input {
             cofferdam_shell_syntax::Input::File(path) => Some(path.text()),
             _ => None,
