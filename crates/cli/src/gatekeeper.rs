@@ -223,13 +223,8 @@ fn notifier_environment() -> environment::ChildEnvironment {
 fn known_values() -> Vec<(String, Zeroizing<Vec<u8>>)> {
     let registry = Registry::new(Vec::new());
     let host = HostEnvironment::new(env::vars_os());
-    let built = environment::build(&host, &Request::plain(Trust::Tool), &ProviderVariables::new(&registry));
-    let credentials = built.decisions.iter().filter(|decision| decision.credential);
-    credentials
-        .filter_map(|decision| {
-            let value = Zeroizing::new(host.get(&decision.name)?.as_bytes().to_vec());
-            Some((decision.name.to_string_lossy().into_owned(), value))
-        })
+    environment::credentials(&host, &registry)
+        .map(|(name, value)| (name.to_string_lossy().into_owned(), Zeroizing::new(value.as_bytes().to_vec())))
         .collect()
 }
 

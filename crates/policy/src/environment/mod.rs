@@ -35,6 +35,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
+use crate::registry::Registry;
 use bucket::Bucket;
 
 /// An environment, and why each variable is or is not in it.
@@ -59,6 +60,20 @@ pub fn build(host: &HostEnvironment, request: &Request<'_>, providers: &Provider
     assure_utf8(&mut variables, &mut decisions);
     decisions.sort_by(|one, other| one.name.cmp(&other.name));
     Built { environment: ChildEnvironment::of(variables), decisions }
+}
+
+/// The variables of the host that are or look like a credential, whoever gets them: those that [`build`] marks so for a
+/// child that is given no value of its own.
+pub fn credentials<'h>(
+    host: &'h HostEnvironment,
+    registry: &Registry,
+) -> impl Iterator<Item = (&'h OsStr, &'h OsStr)> {
+    host.iter().filter(|(name, value)| {
+        let mut registered = name.to_str().into_iter().flat_map(|name| registry.by_variable(name));
+        registered.next().is_some()
+            || credential_name::pattern(&name.as_bytes().to_ascii_uppercase()).is_some()
+            || credential_value::shape(value.as_bytes()).is_some()
+    })
 }
 
 /// What would happen to one variable.

@@ -222,6 +222,13 @@ proptest! {
         for decision in &built.decisions {
             prop_assert!(!(decision.credential && decision.verdict() == Verdict::Passed));
         }
+        let marked: Vec<&OsStr> = built.decisions.iter()
+            .filter(|decision| decision.credential)
+            .map(|decision| decision.name.as_os_str())
+            .collect();
+        let registry = registry();
+        let found: Vec<&OsStr> = credentials(&host, &registry).map(|(name, _)| name).collect();
+        prop_assert_eq!(marked, found);
         for (name, value) in built.environment.iter() {
             let Some(original) = variables.get(name) else { continue };
             let all: Vec<&[u8]> = original.as_bytes().split(|&byte| byte == b':').collect();

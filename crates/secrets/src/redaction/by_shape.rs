@@ -7,7 +7,7 @@ use super::shapes::{SHAPES, Shape};
 use aho_corasick::{AhoCorasick, Input, MatchKind, Span, packed};
 use std::collections::BTreeSet;
 use std::ops::Bound;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, OnceLock};
 use zeroize::Zeroizing;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,20 +42,38 @@ enum Beginnings {
     Automaton(AhoCorasick),
 }
 
-static BEGINNINGS: LazyLock<Beginnings> = LazyLock::new(|| {
-    let literals = literals();
-    match packed::Builder::new().extend(&literals).build() {
-        Some(searcher) => Beginnings::Packed(searcher),
-        None => Beginnings::Automaton(
-            AhoCorasick::builder()
-                .match_kind(MatchKind::LeftmostFirst)
-                .build(&literals)
-                .expect("the built-in beginnings are few and short"),
-        ),
+static BEGINNINGS: OnceLock<Beginnings> = OnceLock::new();
+
+/// A text that is no longer is gone through byte by byte sooner than a searcher is built, as long as there is none: a
+/// process that is about to start a command looks at that one line.
+const SHORT: usize = 256;
+
+/// Where the first beginning starts.
+fn find(text: &[u8], from: usize) -> Option<usize> {
+    match BEGINNINGS.get() {
+        None if text.len() <= SHORT => find_slowly(text, from),
+        built => built.unwrap_or_else(|| BEGINNINGS.get_or_init(Beginnings::build)).find(text, from),
     }
-});
+}
+
+fn find_slowly(text: &[u8], from: usize) -> Option<usize> {
+    (from..text.len()).find(|at| shapes().any(|shape| text[*at..].starts_with(beginning(shape))))
+}
 
 impl Beginnings {
+    fn build() -> Self {
+        let literals = literals();
+        match packed::Builder::new().extend(&literals).build() {
+            Some(searcher) => Self::Packed(searcher),
+            None => Self::Automaton(
+                AhoCorasick::builder()
+                    .match_kind(MatchKind::LeftmostFirst)
+                    .build(&literals)
+                    .expect("the built-in beginnings are few and short"),
+            ),
+        }
+    }
+
     fn find(&self, text: &[u8], from: usize) -> Option<usize> {
         let found = match self {
             Self::Packed(searcher) => searcher.find_in(text, Span::from(from..text.len())),
@@ -68,13 +86,15 @@ impl Beginnings {
 /// Beginnings of beginnings, none of which starts another: the fewer there are, the faster they are found, and all
 /// shapes are tried wherever one of them stands.
 fn literals() -> Vec<&'static [u8]> {
-    let mut literals: Vec<&[u8]> = shapes().map(|shape| shape.parts[0].literal).collect();
-    for literal in &mut literals {
-        *literal = &literal[..literal.len().min("-----BEGIN ".len())];
-    }
+    let mut literals: Vec<&[u8]> = shapes().map(beginning).collect();
     literals.sort_unstable();
     literals.dedup_by(|later, first| later.starts_with(first));
     literals
+}
+
+fn beginning(shape: &Shape) -> &'static [u8] {
+    let literal = shape.parts[0].literal;
+    &literal[..literal.len().min("-----BEGIN ".len())]
 }
 
 pub(super) fn shapes() -> impl Iterator<Item = &'static Shape> {
@@ -153,7 +173,7 @@ impl ByShape {
         let mut passed = self.swallow(text, 0, output);
         let mut at = passed;
         let kept = loop {
-            let Some(begin) = BEGINNINGS.find(text, at) else {
+            let Some(begin) = find(text, at) else {
                 break self.unfinished_beginning(text, at);
             };
             at = begin + 1;
@@ -284,4 +304,25 @@ fn judge(shape: &'static Shape, text: &[u8]) -> Judgement {
         at += part.literal.len() + length;
     }
     Judgement::Key(shape, at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_short_text_is_searched_as_a_long_one(
+            parts in prop::collection::vec((prop::sample::select(literals()), 0usize..12, "[a-z -]{0,6}"), 0..8),
+            from in 0usize..40,
+        ) {
+            let part = |(literal, length, between): &(&[u8], usize, String)| {
+                [&literal[..literal.len().min(*length)], between.as_bytes()].concat()
+            };
+            let text: Vec<u8> = parts.iter().flat_map(part).collect();
+            let from = from.min(text.len());
+            prop_assert_eq!(find_slowly(&text, from), Beginnings::build().find(&text, from));
+        }
+    }
 }
