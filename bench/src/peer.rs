@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 /// A program that is about to be called.
 pub type Call = Command;
@@ -30,18 +31,28 @@ pub fn finish(command: &mut Command) {
     assert!(status.success(), "{command:?} ended with {status}");
 }
 
-/// The program, installed: a copy of the built one, which lies beside this one. A linker writes page by page, and so the
-/// file lies in memory; every start from there takes the launcher about a third more than from a file that was written
-/// in one go, as all installed programs were that it is measured against.
+/// The built program, which lies beside this one, installed as `cargo xtask install` does it.
 pub fn cofferdam() -> Option<PathBuf> {
-    let built = std::env::current_exe().ok()?.with_file_name("cofferdam");
-    let place = built.with_file_name("installed");
-    std::fs::create_dir_all(&place).ok()?;
-    // Another benchmark may be using the one that is there.
-    let (copy, installed) = (place.join(std::process::id().to_string()), place.join("cofferdam"));
-    std::fs::copy(&built, &copy).ok()?;
-    std::fs::rename(&copy, &installed).ok()?;
-    Some(installed)
+    static INSTALLED: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let installed = || {
+        let built = std::env::current_exe().ok()?.with_file_name("cofferdam");
+        let installed = built.with_file_name("installed").join("cofferdam");
+        install(&built, &installed).ok().map(|()| installed)
+    };
+    INSTALLED.get_or_init(installed).clone()
+}
+
+/// Writes the program in one piece, which a linker does not: the kernel then keeps it in large pages, and a start takes
+/// half the page faults. Anew for every benchmark, because what was not used for a while is read from the disk in small
+/// ones.
+fn install(built: &Path, installed: &Path) -> std::io::Result<()> {
+    let unfinished = installed.with_extension(std::process::id().to_string());
+    if let Some(directory) = installed.parent() {
+        std::fs::create_dir_all(directory)?;
+    }
+    std::fs::write(&unfinished, std::fs::read(built)?)?;
+    std::fs::set_permissions(&unfinished, built.metadata()?.permissions())?;
+    std::fs::rename(&unfinished, installed)
 }
 
 /// A program of the system.

@@ -63,6 +63,9 @@ struct Tool {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Verb {
+    /// One of these options makes the word mean what it says; none are asked for where the word says it alone.
+    #[serde(default)]
+    flags: Vec<String>,
     effect: String,
     words: Vec<String>,
     /// Only together with one of these.
@@ -324,10 +327,11 @@ fn tools(out: &mut String, all: &File) {
     for verb in &all.verb {
         let _ = writeln!(
             out,
-            "Verb {{ effect: ToolEffect::{}, words: &{:?}, with: &{:?} }},",
+            "Verb {{ effect: ToolEffect::{}, words: &{:?}, with: &{:?}, flags: &{:?} }},",
             camel(&verb.effect),
             verb.words,
-            verb.with
+            verb.with,
+            verb.flags
         );
     }
     let mut plain = all.plain.clone();

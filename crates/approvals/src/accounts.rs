@@ -59,6 +59,19 @@ const DATABASE_PORTS: &[u16] = &[1433, 1521, 3306, 5432, 6379, 9042, 9200, 11211
 const INTERPRETERS: &[&str] =
     &["python", "python3", "node", "java", "ruby", "perl", "php", "sh", "ssh", "docker"];
 
+/// Whoever holds an unprivileged port is a development server, unless it is where databases listen.
+fn is_served(port: u16) -> bool {
+    port < 1024 || DATABASE_PORTS.contains(&port)
+}
+
+/// `lsof -ti:80,443`: a port among the words that is not one for development.
+fn names_served_port(argv: &[cofferdam_shell_syntax::Word]) -> bool {
+    argv[1..]
+        .iter()
+        .filter_map(|word| word.text().rsplit_once(':'))
+        .any(|(_, ports)| ports.split([',', '-']).any(|port| port.parse().is_ok_and(is_served)))
+}
+
 impl Judge<'_> {
     pub(crate) fn accounts(&mut self, shell: &Shell, program: &str, call: &Call) {
         match program {
@@ -106,6 +119,17 @@ impl Judge<'_> {
                             );
                         }
                         let name = command.argv.first().map_or("", |word| word.text());
+                        if hard && matches!(name, "lsof" | "ss" | "fuser") && names_served_port(&command.argv)
+                        {
+                            self.report(
+                                &Report::ask(
+                                    "kill-found",
+                                    Services,
+                                    "It stops what serves a port that belongs to the system or a database.",
+                                ),
+                                call.line(),
+                            );
+                        }
                         if matches!(name, "pidof" | "pgrep") {
                             self.kill_by_name("pkill", &call.with_argv(command.argv.clone()));
                         }
@@ -157,11 +181,9 @@ impl Judge<'_> {
         if program == "fuser" && !call.has(&['k'], &["kill"]) {
             return;
         }
-        // Whoever holds an unprivileged port is a development server, unless it is where databases listen.
         let port = |word: &cofferdam_shell_syntax::Word| {
             word.text().split_once('/').is_some_and(|(port, protocol)| {
-                matches!(protocol, "tcp" | "udp")
-                    && port.parse().is_ok_and(|port: u16| port >= 1024 && !DATABASE_PORTS.contains(&port))
+                matches!(protocol, "tcp" | "udp") && port.parse().is_ok_and(|port| !is_served(port))
             })
         };
         if program == "fuser" && call.operands().all(port) {
@@ -211,7 +233,10 @@ impl Judge<'_> {
         let everything = call.operands().any(|word| matches!(word.text(), "." | ".*" | "*" | ""));
         let unknown =
             call.operands().any(|word| word.text().chars().all(|c| c == cofferdam_shell_syntax::HOLE));
-        if everything || (users && hard) {
+        let root = users && call.operands().any(|word| word.text() == "root");
+        if hard && (everything || root) {
+            self.report(&EVERY, call.line());
+        } else if everything || (users && hard) {
             self.report(
                 &Report::ask("kill-many", Services, "It stops every process of a user or of the machine."),
                 call.line(),

@@ -7,7 +7,7 @@ use crate::judge::{Judge, Report};
 use crate::rules::STATEMENTS;
 use crate::{Category, Decision};
 
-const CLIENTS: &[&str] = &[
+pub(crate) const CLIENTS: &[&str] = &[
     "mysql",
     "mariadb",
     "psql",
@@ -57,6 +57,18 @@ const CLIENTS: &[&str] = &[
     "valkey-cli",
     "mongosh",
     "mongo",
+    "spark-sql",
+    "hbase",
+    "snow",
+    "arangosh",
+    "pscale",
+    "ksql",
+    "phoenix-sqlline",
+    "sqlline",
+    "mclient",
+    "monetdb",
+    "questdb",
+    "athenacli",
 ];
 
 impl Judge<'_> {
@@ -123,7 +135,8 @@ impl Judge<'_> {
     /// A file of statements that nobody has looked at, run on another machine.
     fn unseen(&mut self, call: &Call) {
         let file = call.texts().any(|text| matches!(text, "-f" | "--file") || text.starts_with("--file="))
-            || matches!(&call.input, cofferdam_shell_syntax::Input::File(_));
+            || matches!(&call.input, cofferdam_shell_syntax::Input::File(_))
+            || matches!(&call.input, cofferdam_shell_syntax::Input::Pipe { output, .. } if output.is_unknown());
         let host = call.value(&["-h", "--host", "-H"]).map(cofferdam_shell_syntax::Word::text);
         let away = host.is_some_and(|host| {
             !matches!(host, "localhost" | "127.0.0.1" | "::1" | "db" | "postgres" | "mysql")

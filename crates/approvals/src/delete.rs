@@ -111,6 +111,11 @@ const READS_DISKS: &[&str] = &[
 impl Judge<'_> {
     /// A disk handed to a program that nobody said only looks at it.
     pub(crate) fn devices(&mut self, program: &str, call: &Call) {
+        if matches!(program, "fdisk" | "gdisk" | "cfdisk" | "parted")
+            && call.input.text().is_some_and(|text| text.text().split(['\n', ' ']).any(|line| line == "w"))
+        {
+            self.report(&DEVICE, call.line());
+        }
         if READS_DISKS.contains(&program) {
             return;
         }
@@ -236,6 +241,7 @@ impl Judge<'_> {
             {
                 path = Path::of_text(target, None, self.context);
             }
+            path = self.unmounted(path);
             self.removed(&path, word, recursive, call);
             if destroys && !matches!(path.place, Place::Temporary | Place::Regenerable | Place::Device) {
                 self.report(
@@ -291,7 +297,7 @@ impl Judge<'_> {
         });
         let mode = match taken {
             Some(taken) if program.ends_with("chmod") => taken.to_owned(),
-            _ if call.has(&[], &["reference"]) => String::new(),
+            _ if program == "setfacl" || call.has(&[], &["reference"]) => String::new(),
             _ => operands.next().map_or("", Word::text).to_owned(),
         };
         let paths: Vec<Path> = operands.map(|word| call.path(word, self.context)).collect();
@@ -417,7 +423,10 @@ impl Judge<'_> {
                 call.line(),
             );
         }
-        if matches!(octal, Some(0)) && call.has(&['R'], &["recursive"]) {
+        let whole = paths.iter().any(|path| {
+            matches!(path.place, Place::Home | Place::HomeTop | Place::Project | Place::Repository)
+        });
+        if matches!(octal, Some(0)) && (whole || call.has(&['R'], &["recursive"])) {
             self.report(
                 &Report::ask("permissions-none", Permissions, "It takes all permissions away from files."),
                 call.line(),

@@ -68,6 +68,58 @@ impl Judge<'_> {
         }
     }
 
+    /// Lines by which programs that take orders on their input are told to run a command.
+    pub(crate) fn escapes(&mut self, shell: &mut Shell, text: &str, call: &Call) {
+        for line in text.lines() {
+            let line = line.trim_start();
+            let run =
+                ["!", "~!", "shell ", "platform shell "].iter().find_map(|mark| line.strip_prefix(mark));
+            if let Some(text) = run.filter(|text| !text.trim().is_empty() && !text.starts_with('=')) {
+                self.report(
+                    &Report::ask(
+                        "input-runs",
+                        Category::HiddenExecution,
+                        "What it is fed tells it to run a command.",
+                    ),
+                    call.line(),
+                );
+                shell.run_child(text, Vec::new(), &cofferdam_shell_syntax::Input::Inherited, self);
+            }
+        }
+    }
+
+    /// What stands behind `!` is run; `w` with a name writes there.
+    pub(crate) fn ed(&mut self, shell: &mut Shell, script: &str, call: &Call) {
+        for line in script.lines() {
+            let command = line.trim_start_matches(|c: char| c.is_ascii_digit() || " ,.$%;".contains(c));
+            let run = ["!", "r !", "r!", "w !", "w!", "e !", "e!"]
+                .iter()
+                .find_map(|mark| command.strip_prefix(mark));
+            if let Some(text) = run.filter(|text| !text.trim().is_empty()) {
+                self.report(
+                    &Report::ask(
+                        "editor-runs",
+                        Category::HiddenExecution,
+                        "The editor is told to run a command.",
+                    ),
+                    call.line(),
+                );
+                shell.run_child(text, Vec::new(), &cofferdam_shell_syntax::Input::Inherited, self);
+            } else if let Some(path) = command.strip_prefix("w ").or_else(|| command.strip_prefix("W ")) {
+                self.written(&Word::known(path.trim()), call);
+            } else if empties_everything(line) {
+                self.report(
+                    &Report::ask(
+                        "empty-file",
+                        Category::FileDestruction,
+                        "It throws away the contents of a file.",
+                    ),
+                    call.line(),
+                );
+            }
+        }
+    }
+
     pub(crate) fn vim(&mut self, shell: &mut Shell, command: &str, call: &Call) {
         let command = command.trim_start_matches([':', '+']).trim();
         if let Some((_, text)) = command.split_once('!').filter(|(before, _)| {

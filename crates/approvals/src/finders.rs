@@ -4,7 +4,7 @@ use cofferdam_shell_syntax::{Input, Shell, Source, Word};
 
 use crate::call::Call;
 use crate::interpreter::is_shell;
-use crate::judge::Judge;
+use crate::judge::{FLOODS, Judge};
 
 impl Judge<'_> {
     pub(crate) fn find(&mut self, shell: &mut Shell, call: &Call) {
@@ -98,7 +98,31 @@ impl Judge<'_> {
         }
     }
 
+    /// Something without end, turned into as many processes as there is room for.
+    fn flood(&mut self, shell: &Shell, call: &Call) {
+        let Input::Pipe { from, .. } = &call.input else { return };
+        let named = |wanted: &[&str]| {
+            shell.commands()[from.clone()].iter().any(|command| {
+                let name =
+                    command.argv.first().map_or("", |word| word.text().rsplit('/').next().unwrap_or(""));
+                wanted.contains(&name)
+            })
+        };
+        let options = ["-P", "--max-procs", "-j", "--jobs"];
+        let value = call.value(&options).map(Word::text).or_else(|| {
+            call.texts().find_map(|text| {
+                let value = options.iter().find_map(|option| text.strip_prefix(option))?;
+                Some(value.trim_start_matches('='))
+            })
+        });
+        let many = value.is_some_and(|value| value.parse().is_ok_and(|count: u64| count == 0 || count >= 64));
+        if many && named(&["yes"]) && !named(&["head", "sed", "timeout"]) {
+            self.report(&FLOODS, call.line());
+        }
+    }
+
     pub(crate) fn xargs(&mut self, shell: &mut Shell, call: &Call) -> bool {
+        self.flood(shell, call);
         let mut rest = call.arguments();
         let mut replace: Option<String> = None;
         while let [first, more @ ..] = rest {
@@ -206,6 +230,7 @@ impl Judge<'_> {
     }
 
     pub(crate) fn parallel(&mut self, shell: &mut Shell, call: &Call) -> bool {
+        self.flood(shell, call);
         let arguments = call.arguments();
         let split =
             arguments.iter().position(|word| word.text().starts_with(":::")).unwrap_or(arguments.len());

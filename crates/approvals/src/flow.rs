@@ -1,6 +1,6 @@
 //! Where text that is run as code comes from.
 
-use cofferdam_shell_syntax::{FileContent, Input, Shell, SimpleCommand, Source, Word};
+use cofferdam_shell_syntax::{Input, Shell, SimpleCommand, Source, Word};
 
 use crate::Category;
 use crate::call::Call;
@@ -59,39 +59,6 @@ const DOWNLOADERS: &[&str] = &[
     "doh",
     "s3cmd",
     "rclone",
-];
-/// Programs that run the file they are given, besides shells and the languages that are read here.
-const RUNNERS: &[&str] = &[
-    "java",
-    "dotnet",
-    "wine",
-    "wine64",
-    "mono",
-    "deno",
-    "bun",
-    "go",
-    "make",
-    "gmake",
-    "ansible-playbook",
-    "kubectl",
-    "terraform",
-    "dpkg",
-    "rpm",
-    "installer",
-    "msiexec",
-    "flatpak",
-    "cscript",
-    "wscript",
-    "qemu-x86_64",
-    "wasmtime",
-    "wasmer",
-    "gdb",
-    "m4",
-    "bc",
-    "gnuplot",
-    "psql",
-    "mysql",
-    "sqlite3",
 ];
 const DECODERS: &[&str] = &[
     "base64", "base32", "basenc", "xxd", "openssl", "gunzip", "zcat", "gzip", "bzcat", "bunzip2", "xzcat",
@@ -438,74 +405,5 @@ impl Judge<'_> {
                 }
             }
         }
-    }
-
-    /// A file that this very text has downloaded, handed to a program that runs it.
-    pub(crate) fn downloaded_program(&mut self, shell: &Shell, program: &str, call: &Call) {
-        if !RUNNERS.contains(&program) {
-            return;
-        }
-        let network = call.arguments().iter().any(|word| match shell.file(word.text()) {
-            Some(FileContent::Text(text)) => self.origin(shell, text.sources()).0,
-            _ => false,
-        });
-        if network {
-            self.report(
-                &Report::ask(
-                    "remote-code",
-                    Category::RemoteCode,
-                    "It runs a program that it has just downloaded.",
-                ),
-                call.line(),
-            );
-        }
-    }
-
-    /// A program that this very text has written or downloaded, started by its path.
-    pub(crate) fn written_script(&mut self, shell: &mut Shell, call: &Call) {
-        let fetched = call.program() == Some("git")
-            && call.has_word(&["clone"])
-            && call.texts().any(|text| text.contains("://") || text.starts_with("git@"));
-        let installs =
-            self.unpacked && matches!(call.program(), Some("make" | "gmake")) && call.has_word(&["install"]);
-        self.unpacked |= fetched;
-        if installs {
-            self.report(
-                &Report::ask("remote-code", Category::RemoteCode, "It installs what it has just downloaded."),
-                call.line(),
-            );
-        }
-        let Some(path) = call.argv.first().and_then(Word::as_known).filter(|path| path.contains('/')) else {
-            return;
-        };
-        if self.unpacked && (!path.starts_with('/') || path.starts_with("/tmp/")) {
-            self.report(
-                &Report::ask(
-                    "remote-code",
-                    Category::RemoteCode,
-                    "It runs a program out of an archive that it has just downloaded.",
-                ),
-                call.line(),
-            );
-        }
-        let Some(FileContent::Text(text)) = shell.file(path) else { return };
-        let text = text.clone();
-        if text.is_unknown() {
-            self.unknown_script(shell, &text, call);
-        }
-        self.script_text(shell, &text, call.arguments().to_vec(), call);
-    }
-
-    /// A script with a first line that names its language, or shell text.
-    pub(crate) fn script_text(&mut self, shell: &mut Shell, text: &Word, positional: Vec<Word>, call: &Call) {
-        let first = text.text().lines().next().unwrap_or_default().to_owned();
-        if let Some(interpreter) = first.strip_prefix("#!")
-            && let Some(language) =
-                interpreter.split_whitespace().rev().find_map(crate::language::Language::of)
-        {
-            self.inline(shell, language, text, call);
-            return;
-        }
-        shell.run_child(text.text(), positional, &call.input, self);
     }
 }

@@ -90,22 +90,25 @@ const STARTS: &[&str] = &[
 
 impl Judge<'_> {
     pub(crate) fn handed_on(&mut self, shell: &mut Shell, program: &str, call: &Call) {
-        if PLAIN.binary_search(&program).is_ok() || call.argv.len() < 3 {
+        // What is handed to a database is a query, and read as one.
+        let queried = crate::database::CLIENTS.contains(&program);
+        if queried || PLAIN.binary_search(&program).is_ok() || call.argv.len() < 3 {
             return;
         }
         // Nothing is known of it at all: then a command may stand anywhere behind it.
         let strange = RULE_INDEX.find(program).next().is_none() && TOOL_INDEX.find(program).next().is_none();
         for at in 1..call.argv.len() {
             let word = &call.argv[at];
-            let expected = HANDS_ON.contains(&call.argv[at - 1].text());
+            let expected = expects_command(call.argv[at - 1].text());
             let rest = &call.argv[at..];
-            let plainly = strange && at == 1 && rest.get(1).is_some_and(|next| next.text().starts_with('-'));
-            if (expected || plainly) && rest.len() > 1 && STARTS.contains(&word.text()) {
+            let plainly = strange && rest.get(1).is_some_and(|next| next.text().starts_with('-'));
+            let name = word.text().rsplit('/').next().unwrap_or_default();
+            if (expected || plainly) && rest.len() > 1 && STARTS.contains(&name) {
                 self.inspect(shell, &call.with_argv(rest.to_vec()));
                 return;
             }
             let text = match word.text().split_once('=') {
-                Some((option, text)) if HANDS_ON.contains(&option) => word.with_text(text),
+                Some((option, text)) if expects_command(option) => word.with_text(text),
                 _ if expected => word.clone(),
                 _ => continue,
             };
@@ -115,8 +118,19 @@ impl Judge<'_> {
 
     fn handed_text(&mut self, shell: &mut Shell, text: &Word, call: &Call) {
         let Some(known) = text.as_known().filter(|known| known.trim().contains(' ')) else { return };
-        if crate::judge(known, self.context).decision != Decision::Allow {
+        let verdict = crate::judge(known, self.context);
+        // What is no shell text, a query for one, is nothing to be afraid of for that alone.
+        let understood = verdict.findings.iter().any(|finding| finding.rule != "not-understood");
+        if verdict.decision != Decision::Allow && understood {
             self.script(shell, text, &[], call);
         }
     }
+}
+
+/// Whether a command is expected behind this word, by the word itself or by what an option is called.
+fn expects_command(word: &str) -> bool {
+    HANDS_ON.contains(&word)
+        || word.strip_prefix("--").is_some_and(|name| {
+            name.split('-').any(|part| matches!(part, "exec" | "command" | "cmd" | "hook" | "rsh" | "shell"))
+        })
 }

@@ -8,7 +8,7 @@ use cofferdam_shell_syntax::{Shell, Word};
 
 use crate::Category;
 use crate::call::Call;
-use crate::judge::{Judge, Report};
+use crate::judge::{FLOODS, Judge, Report};
 use crate::language::{Effect, Language};
 use crate::program_text::{Argument, Program};
 use crate::rules::CALLS;
@@ -81,7 +81,8 @@ impl Judge<'_> {
             "dict(os.environ",
             "ENV.each",
         ];
-        if dumps.iter().any(|name| program.masked.contains(name)) {
+        let printed = call.has_word(&["-p", "--print", "-pe"]) && program.masked.trim() == "process.env";
+        if printed || dumps.iter().any(|name| program.masked.contains(name)) {
             self.report(
                 &Report::ask(
                     "dump-environment",
@@ -138,6 +139,9 @@ impl Judge<'_> {
                 continue;
             }
             for (start, at) in program.occurrences(known, language) {
+                if known.name.contains("fork") && known.effect == Effect::Stop && loops(&program.masked) {
+                    self.report(&FLOODS, call.line());
+                }
                 let mut arguments = program.arguments(at, language);
                 if known.name.starts_with('.') && known.effect == Effect::Write {
                     arguments.clear();
@@ -200,9 +204,14 @@ impl Judge<'_> {
                         None => Word::known(text.clone()),
                     },
                     Some(Argument::Other) => Word::unknown(None),
-                    Some(Argument::List(_)) | None => {
-                        program.string_before(start).map_or_else(|| Word::unknown(None), Word::known)
-                    }
+                    Some(Argument::List(_)) | None => match program.string_before(start) {
+                        // What the home was searched for lies in it.
+                        Some(text) if names_home(program.code) && !text.starts_with(['/', '~']) => {
+                            Word::known(format!("{}/any/{text}", self.context.home))
+                        }
+                        Some(text) => Word::known(text),
+                        None => Word::unknown(None),
+                    },
                 };
                 let mut argv = vec![Word::known("rm")];
                 if effect == Effect::DeleteTree {
@@ -225,15 +234,20 @@ impl Judge<'_> {
                     Some(Argument::Text(path)) => Some(path.clone()),
                     _ => program.string_before(start),
                 };
+                let homely = path.is_none() || names_home(program.code);
                 if let Some(path) = path {
                     self.written(&Word::known(path), call);
-                } else {
-                    // The home put in front of a name: which file that is can be told all the same.
-                    for &(start, end, _) in &program.strings {
-                        let name = program.code[start..end].trim_matches(['"', '\'', '`']);
-                        if name.starts_with("/.") {
-                            self.written(&Word::known(format!("{}{name}", self.context.home)), call);
-                        }
+                }
+                // The home put in front of a name: which file that is can be told all the same.
+                for &(start, end, _) in program.strings.iter().filter(|_| homely) {
+                    let name = program.code[start..end].trim_matches(['"', '\'', '`']);
+                    let name = name.strip_prefix('/').unwrap_or(name);
+                    if name.starts_with('.')
+                        && name.len() > 2
+                        && !name.starts_with("..")
+                        && !name.contains(' ')
+                    {
+                        self.written(&Word::known(format!("{}/{name}", self.context.home)), call);
                     }
                 }
             }
@@ -395,6 +409,18 @@ impl Judge<'_> {
             }
         }
     }
+}
+
+/// Whether the program asks where the home is.
+fn names_home(code: &str) -> bool {
+    ["home()", "homedir", "HOME", "expanduser", "Dir.home", "home_dir"].iter().any(|name| code.contains(name))
+}
+
+/// Whether something is done again and again.
+fn loops(masked: &str) -> bool {
+    ["while", "until", "loop", "for(;;)", "for (;;)", "iter(int", "count()", "cycle"]
+        .iter()
+        .any(|word| mentions(masked, word))
 }
 
 /// Whether a name stands in a text, and not as the end of a longer one.

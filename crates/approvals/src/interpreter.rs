@@ -75,6 +75,20 @@ impl Judge<'_> {
                     self.unknown_script(shell, &Word::unknown(None), call);
                 }
             }
+            "ed" | "red" => {
+                if let Some(text) = call.input.text().cloned() {
+                    self.ed(shell, text.text(), call);
+                }
+            }
+            "dc" | "ftp" | "lftp" | "sftp" | "telnet" | "smbclient" | "mail" | "mailx" | "gdb" | "lldb"
+            | "maxima" | "ex" | "units" | "cdrecord" | "kermit" | "nslookup" => {
+                if let Some(text) = call.input.text().cloned() {
+                    self.escapes(shell, text.text(), call);
+                }
+                if let Some(language) = Language::of(program) {
+                    self.language(shell, language, call);
+                }
+            }
             "source" | "." => self.sourced(shell, call),
             "trap" => {
                 if let Some(action) = call
@@ -331,31 +345,8 @@ impl Judge<'_> {
                     self.code(shell, language, &code, call);
                 }
             }
-            "http.server" | "SimpleHTTPServer" | "pyftpdlib" => self.served(rest, call),
+            "http.server" | "SimpleHTTPServer" | "pyftpdlib" => self.served(&call.with_argv(rest.to_vec())),
             _ => self.inspect(shell, &call.with_argv(rest.to_vec())),
-        }
-    }
-
-    /// A directory that is handed out to whoever asks.
-    fn served(&mut self, rest: &[Word], call: &Call) {
-        let named = rest
-            .iter()
-            .zip(rest.iter().skip(1))
-            .find_map(|(option, value)| matches!(option.text(), "--directory" | "-d").then(|| value.clone()));
-        let directory = named.unwrap_or_else(|| Word::known("."));
-        use crate::place::Place;
-        if matches!(
-            call.path(&directory, self.context).place,
-            Place::Root | Place::Home | Place::SystemTop | Place::System | Place::HomeTop | Place::Outside
-        ) {
-            self.report(
-                &Report::ask(
-                    "serve-files",
-                    Category::Exfiltration,
-                    "It hands out files of yours to whoever asks.",
-                ),
-                call.line(),
-            );
         }
     }
 

@@ -55,6 +55,7 @@ fn judge_with(command: &str, context: &Context, calls: Option<Vec<Call>>) -> (Ve
         unpacked: false,
         judged: HashSet::new(),
         harmless_targets: HashSet::new(),
+        links: Vec::new(),
         memory: RandomState::new(),
     };
     shell.run_text(command, &mut judge);
@@ -96,6 +97,15 @@ impl Report {
     }
 }
 
+const FORKS: Report =
+    Report::deny("fork-bomb", Category::SystemControl, "A function starts copies of itself without end.");
+/// The same by other means.
+pub(crate) const FLOODS: Report = Report::deny(
+    "fork-bomb",
+    Category::SystemControl,
+    "It starts processes without end and without waiting for any of them.",
+);
+
 pub(crate) struct Judge<'a> {
     pub context: &'a Context,
     pub findings: Vec<Finding>,
@@ -105,9 +115,11 @@ pub(crate) struct Judge<'a> {
     /// Whether an archive from the network has been unpacked by this text.
     pub unpacked: bool,
     /// Calls that were looked at and would be judged the same again.
-    judged: HashSet<u64>,
+    pub judged: HashSet<u64>,
     /// Files that may be written, as far as their names tell.
     pub harmless_targets: HashSet<u64>,
+    /// Names that this text has given to other files, and what they stand for.
+    pub links: Vec<crate::links::Link>,
     /// Keys of its own for each judgement, so that nobody can make two names look the same.
     pub memory: RandomState,
 }
@@ -187,6 +199,7 @@ impl Judge<'_> {
         }
         self.service_script(call);
         self.hidden_names(&program, call);
+        self.hidden_program(call);
         self.rules(shell, &program, call);
         self.own_commands(&program, call);
         self.tools(&program, call);
@@ -204,9 +217,11 @@ impl Judge<'_> {
         self.devices(&program, call);
         self.writes(shell, &program, call);
         self.accounts(shell, &program, call);
+        self.file_servers(&program, call);
         self.transfers(shell, &program, call);
         self.databases(shell, &program, call);
         self.reads(shell, &program, call);
+        self.linked(&program, call);
     }
 
     /// The call with a command word that is known, or a finding that it is not.
@@ -303,17 +318,27 @@ impl Judge<'_> {
         }
     }
 
-    fn doubt(&mut self, doubt: &Doubt) {
-        if *doubt == Doubt::SelfReplication {
+    /// A program that lies where nobody looks and nothing stays.
+    fn hidden_program(&mut self, call: &Call) {
+        let path = call.argv[0].text();
+        let hidden = ["/tmp/", "/var/tmp/"].iter().any(|top| path.starts_with(top)) && path.contains("/.");
+        if hidden || path.starts_with("/dev/shm/") {
             self.report(
-                &Report::deny(
-                    "fork-bomb",
-                    Category::SystemControl,
-                    "A function starts copies of itself without end.",
+                &Report::ask(
+                    "hidden-program",
+                    Category::DefenceEvasion,
+                    "It runs a program out of shared memory or a hidden directory, where nothing stays.",
                 ),
-                "",
+                call.line(),
             );
-            return;
+        }
+    }
+
+    fn doubt(&mut self, doubt: &Doubt) {
+        match doubt {
+            Doubt::SelfReplication => return self.report(&FORKS, ""),
+            Doubt::EndlessJobs => return self.report(&FLOODS, ""),
+            _ => {}
         }
         self.findings.push(not_understood(&doubt.to_string(), ""));
     }

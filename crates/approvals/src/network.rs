@@ -111,13 +111,7 @@ impl Judge<'_> {
                 call.line(),
             );
         }
-        if call.texts().any(|text| {
-            text.contains("169.254.169.254")
-                || text.contains("metadata.google.internal")
-                || text.contains("169.254.170.2")
-                || text.contains("fd00:ec2::254")
-                || text.contains("100.100.100.200")
-        }) {
+        if call.texts().any(is_metadata) {
             self.report(
                 &Report::ask(
                     "cloud-metadata",
@@ -341,4 +335,43 @@ fn is_local(text: &str) -> bool {
             .split(['/', ':'])
             .next()
             .is_some_and(|host| host.ends_with(".local") || host.ends_with(".localhost"))
+}
+
+/// The service that tells a machine in a cloud who it is, by its addresses in any spelling or by what is asked of it.
+fn is_metadata(text: &str) -> bool {
+    let host = text.split_once("://").map_or(text, |(_, rest)| rest).split(['/', '?']).next().unwrap_or(text);
+    let host = host.rsplit('@').next().unwrap_or(host);
+    let asked = [
+        "/latest/meta-data",
+        "/latest/user-data",
+        "/latest/api/token",
+        "/latest/dynamic/",
+        "/computeMetadata/",
+        "/metadata/instance",
+        "/metadata/identity",
+        "/opc/v1/",
+        "/opc/v2/",
+        "/v2/credentials/",
+    ];
+    ["169.254.169.254", "metadata.google.internal", "169.254.170.2", "fd00:ec2::254", "100.100.100.200"]
+        .iter()
+        .any(|known| text.contains(known))
+        || asked.iter().any(|path| text.contains(path)) && !is_local(text)
+        || address(host.split(':').next().unwrap_or(host)) == Some(u32::from_be_bytes([169, 254, 169, 254]))
+}
+
+/// An address as the C library reads it: one to four numbers, each in decimal, octal or hexadecimal.
+fn address(host: &str) -> Option<u32> {
+    let number = |part: &str| match part.strip_prefix("0x").or_else(|| part.strip_prefix("0X")) {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None if part.len() > 1 && part.starts_with('0') => u32::from_str_radix(part, 8).ok(),
+        None => part.parse().ok(),
+    };
+    let parts: Vec<u32> = host.split('.').map(number).collect::<Option<_>>()?;
+    let (last, first) = parts.split_last()?;
+    if first.len() > 3 || first.iter().any(|part| *part > 255) {
+        return None;
+    }
+    let top = first.iter().enumerate().fold(0u32, |sum, (at, part)| sum | part << (24 - 8 * at));
+    Some(top | last)
 }

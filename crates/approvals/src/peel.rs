@@ -78,6 +78,14 @@ impl Judge<'_> {
     }
 
     fn wrapper(&mut self, shell: &mut Shell, wrapper: &Wrapper, call: &Call) {
+        let mounted = self.mount(call);
+        self.unwrapped(shell, wrapper, call);
+        if let Some(before) = mounted {
+            self.unmount(before);
+        }
+    }
+
+    fn unwrapped(&mut self, shell: &mut Shell, wrapper: &Wrapper, call: &Call) {
         let mut rest: &[Word] = call.arguments();
         let mut outer = call.clone();
         outer.elsewhere |= wrapper.elsewhere;
@@ -140,8 +148,9 @@ impl Judge<'_> {
             {
                 self.assignment_word(shell, first, call);
                 rest = more;
-            } else if skip > 0 {
-                skip -= 1;
+            } else if skip > 0 || !dashes {
+                // Behind dashes only: whatever stands in front of them is not the command.
+                skip = skip.saturating_sub(1);
                 rest = more;
             } else {
                 break;
@@ -162,7 +171,11 @@ impl Judge<'_> {
                 }
                 joined.push(word);
             }
-            if wrapper.elsewhere && matches!(&outer.input, Input::Pipe { output, .. } if output.is_unknown())
+            // A file that the other side keeps.
+            let kept = matches!(&outer.input, Input::File(path) if path.text() != "/dev/null")
+                && (joined.text().contains('>') || joined.text().contains("tee "));
+            if wrapper.elsewhere
+                && (kept || matches!(&outer.input, Input::Pipe { output, .. } if output.is_unknown()))
             {
                 self.report(
                     &Report::ask(

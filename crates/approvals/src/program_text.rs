@@ -264,6 +264,12 @@ impl Reader<'_, '_> {
                     while self.take('.') {}
                 }
                 Some('"' | '\'') if self.language == Language::Python => {}
+                // Standing next to each other joins them: what is known of the command is its beginning.
+                Some(next) if self.language == Language::Awk && !"),;}|>&<?:]\n".contains(next) => {
+                    self.other();
+                    text.push(cofferdam_shell_syntax::HOLE);
+                    return Some(text);
+                }
                 // A method on the string changes it: `'…'.replace(…)`, `'…'[::-1]`, `'…' % x`.
                 Some('.' | '[' | '%' | '*') => {
                     self.at = start;

@@ -350,6 +350,7 @@ impl Judge<'_> {
             call.directory.as_deref(),
             self.context,
         );
+        let path = self.followed(path);
         let path = if path.place == place::Place::Unknown { text } else { &path.text };
         if place::is_secret(path) {
             self.report(&SECRET, call.line());

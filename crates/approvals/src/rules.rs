@@ -114,6 +114,8 @@ pub(crate) struct Verb {
     pub effect: ToolEffect,
     pub words: &'static [&'static str],
     pub with: &'static [&'static str],
+    /// Options of which one has to be there; empty asks nothing.
+    pub flags: &'static [&'static str],
 }
 
 /// Entries by the name of a program or variable.
@@ -138,6 +140,21 @@ impl Index {
 
 include!(concat!(env!("OUT_DIR"), "/tables.rs"));
 
+/// Where a few letters stand in a word. The search of the standard library prepares for long texts, which costs more
+/// than to look.
+fn find(text: &str, part: &str) -> Option<usize> {
+    let Some((first, rest)) = part.as_bytes().split_first() else { return Some(0) };
+    let bytes = text.as_bytes();
+    let mut from = 0;
+    loop {
+        let at = from + bytes.get(from..)?.iter().position(|byte| byte == first)?;
+        if bytes[at + 1..].starts_with(rest) {
+            return Some(at);
+        }
+        from = at + 1;
+    }
+}
+
 /// Whether a pattern with `*` for anything fits the whole text.
 pub(crate) fn fits(pattern: &str, text: &str) -> bool {
     if pattern == text {
@@ -152,7 +169,7 @@ pub(crate) fn fits(pattern: &str, text: &str) -> bool {
     let Some(mut text) = text.strip_prefix(head) else { return false };
     let mut rest = rest;
     while let Some((part, more)) = rest.split_once('*') {
-        match text.find(part) {
+        match find(text, part) {
             Some(at) => text = &text[at + part.len()..],
             None => return false,
         }

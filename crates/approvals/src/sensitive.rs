@@ -1,5 +1,5 @@
-//! Paths that matter whatever is done to them: disks, files that run by themselves, keys, and the rules that an
-//! agent works under. Lists of names, compared as text.
+//! Paths that matter whatever is done to them: disks, files that run by themselves, and the rules that an agent works
+//! under. Lists of names, compared as text.
 
 use crate::Context;
 
@@ -172,6 +172,35 @@ pub(crate) fn is_startup(path: &str, context: &Context) -> bool {
             ".local/lib/python",
             ".config/cron",
             ".gnupg/",
+            ".emacs.d/",
+            ".config/emacs/",
+            ".config/nvim/",
+            ".vim/",
+            ".config/plasma-workspace/",
+            ".config/autostart-scripts/",
+            ".kde/Autostart/",
+            ".kde4/Autostart/",
+            ".config/i3/",
+            ".config/sway/",
+            ".config/hypr/",
+            ".config/openbox/",
+            ".config/nushell/",
+            ".config/powershell/",
+            ".config/direnv/",
+            ".local/share/dbus-1/services/",
+            ".local/share/applications/",
+            ".local/share/nautilus/scripts/",
+            ".ipython/profile_default/startup/",
+            ".jupyter/",
+            ".julia/config/",
+            ".mozilla/native-messaging-hosts/",
+            ".config/google-chrome/NativeMessagingHosts/",
+            ".config/containers/systemd/",
+            ".config/wezterm/",
+            ".config/kitty/",
+            ".config/tmux/",
+            ".termux/boot/",
+            "Library/Application Scripts/",
         ];
         let shadowed = rest
             .strip_prefix(".local/bin/")
@@ -255,186 +284,6 @@ pub(crate) fn is_startup(path: &str, context: &Context) -> bool {
         || path.ends_with("/.cargo/config.toml")
 }
 
-/// Files that hold keys and passwords.
-pub(crate) fn is_secret(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let lower = name.to_ascii_lowercase();
-    if lower.ends_with(".pub")
-        || lower.ends_with(".example")
-        || lower.ends_with(".sample")
-        || lower.ends_with(".template")
-        || lower.ends_with(".dist")
-    {
-        return false;
-    }
-    if name.starts_with("id_")
-        && ["rsa", "dsa", "ecdsa", "ed25519", "*"].iter().any(|kind| name[3..].starts_with(kind))
-    {
-        return true;
-    }
-    if matches!(
-        name,
-        ".ssh"
-            | ".gnupg"
-            | ".aws"
-            | ".password-store"
-            | ".kube"
-            | "chat.db"
-            | "TCC.db"
-            | "Keychains"
-            | ".mozilla"
-            | ".thunderbird"
-            | "keyrings"
-            | "kcore"
-            | "kmem"
-    ) || path.starts_with("/dev/input/")
-        || path.ends_with("/.config/google-chrome")
-        || path.ends_with("/.config/chromium")
-        || path == "/dev/mem"
-    {
-        return true;
-    }
-    if path.contains("/.ssh/") {
-        return !matches!(name, "config" | "known_hosts" | "authorized_keys" | "known_hosts.old");
-    }
-    let exact = [
-        ".env",
-        ".netrc",
-        "_netrc",
-        ".pgpass",
-        ".my.cnf",
-        ".git-credentials",
-        ".npmrc",
-        ".pypirc",
-        ".dockercfg",
-        ".vault-token",
-        ".htpasswd",
-        "shadow",
-        "gshadow",
-        "shadow-",
-        "credentials.json",
-        "service-account.json",
-        "service_account.json",
-        "secrets.yml",
-        "secrets.yaml",
-        "secrets.json",
-        "secrets.toml",
-        "master.key",
-        "credentials.yml.enc",
-        ".bash_history",
-        ".zsh_history",
-        ".mysql_history",
-        ".psql_history",
-        ".python_history",
-        ".node_repl_history",
-        "login.keychain-db",
-        "wallet.dat",
-        "key4.db",
-        "logins.json",
-        "Cookies",
-        "Login Data",
-        ".terraformrc",
-        "terraform.tfstate",
-        "kubeconfig",
-        "sam",
-        "ntds.dit",
-        "hosts.yml",
-        "keyring.gpg",
-        "secring.gpg",
-        ".s3cfg",
-        ".boto",
-        ".authinfo",
-        "krb5.keytab",
-        ".envrc.local",
-        "application_default_credentials.json",
-        "access_tokens.db",
-        "auth.json",
-        ".credentials.json",
-        "sudoers",
-    ];
-    let suffix = [
-        ".pem",
-        ".key",
-        ".p12",
-        ".pfx",
-        ".jks",
-        ".keystore",
-        ".kdbx",
-        ".ppk",
-        ".ovpn",
-        ".asc.key",
-        ".keytab",
-        ".agekey",
-    ];
-    exact.contains(&name)
-        || (lower.starts_with(".env.") || lower.ends_with(".env") && lower.len() > 4 && path.contains('/'))
-        || suffix.iter().any(|suffix| lower.ends_with(suffix))
-        || may_be_kept(path)
-            && [
-                "/.aws/credentials",
-                "/.aws/*",
-                "/.aws/cli/cache",
-                "/.aws/sso",
-                "/.config/gcloud/",
-                "/.azure/",
-                "/.kube/config",
-                "/.docker/config.json",
-                "/.gnupg/",
-                "/.password-store/",
-                "/.config/gh/hosts.yml",
-                "/.cargo/credentials",
-                "/.gem/credentials",
-                "/.m2/settings.xml",
-                "/.config/rclone",
-                "/.vault-token",
-                "/etc/shadow",
-                "/etc/gshadow",
-                "/etc/sudoers",
-                "/etc/ssl/private",
-                "/etc/ssh/ssh_host",
-                "/.mozilla/firefox",
-                "/.config/google-chrome",
-                "/.config/chromium",
-                "/.local/share/keyrings",
-                "/.config/op/",
-                "/var/run/secrets",
-                "/run/secrets",
-                "/Library/Keychains",
-                "/.claude/.credentials",
-                "/.codex/auth.json",
-                "/.terraform.d/credentials",
-                "/.ssh/id",
-                "/.config/hub",
-                "/.netrc",
-                "/var/lib/kubelet",
-                "/etc/kubernetes/admin.conf",
-                "/etc/kubernetes/pki",
-                "/.config/Bitwarden",
-                "/.bitcoin",
-                "/.ethereum",
-                "/.electrum",
-                "/.config/solana",
-                "/.config/filezilla",
-                "/.thunderbird",
-                "/.local/share/TelegramDesktop",
-                "/.config/Slack",
-                "/.config/discord",
-            ]
-            .iter()
-            .any(|part| path.contains(part))
-        || (path.starts_with("/proc/")
-            && (name == "environ" || name == "mem" || name == "cmdline" && path.contains('*')))
-        || path == "/proc/kcore"
-        || path == "/dev/mem"
-}
-
-/// Where keys are kept: in hidden directories and in those of the system. Most paths are neither, and need not be
-/// compared with every name on the list.
-fn may_be_kept(path: &str) -> bool {
-    path.contains("/.")
-        || ["/etc/", "/var/", "/run/", "/Library/", "/Users/"].iter().any(|top| path.contains(top))
-}
-
 /// Cofferdam's own policy, record and socket.
 pub(crate) fn is_own_policy(path: &str) -> bool {
     if !path.contains("cofferdam") && !path.ends_with("/approvals.toml") {
@@ -446,7 +295,7 @@ pub(crate) fn is_own_policy(path: &str) -> bool {
         || path.contains("/cofferdam/config.toml")
         || path.contains("/etc/cofferdam")
         || path.contains("/run/cofferdam")
-        || path.contains("/cofferdam/control.sock")
+        || path.contains("/cofferdam/") && path.ends_with(".sock")
         || path.ends_with("/approvals.toml")
         || path.contains("/share/cofferdam")
 }

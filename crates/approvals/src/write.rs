@@ -78,7 +78,7 @@ impl Judge<'_> {
     }
 
     fn written_to(&mut self, target: &Word, call: &Call, line: &str) {
-        let path = call.path(target, self.context);
+        let path = self.followed(call.path(target, self.context));
         if matches!(
             path.text.as_str(),
             "/dev/null"
@@ -126,7 +126,7 @@ impl Judge<'_> {
             );
         } else if path.place == Place::Device {
             self.report(&DISK, line);
-        } else if place::is_startup(&path.text, self.context) {
+        } else if place::is_startup(&path.text, self.context) || loads_itself(target) {
             self.report(&STARTUP, line);
         } else if !call.elsewhere {
             self.written_place(&path, line);
@@ -248,7 +248,15 @@ impl Judge<'_> {
                     self.written(&target, call);
                 }
             }
-            "xxd" | "uniq" => {
+            // The pieces are named after the last operand.
+            "split" | "gsplit" | "csplit" => {
+                let prefix = call.value(&["-f", "--prefix"]).or_else(|| call.operands().nth(1));
+                let prefix = call.operands().last().filter(|_| program != "csplit").or(prefix);
+                if let Some(prefix) = prefix.filter(|_| call.operands().count() > 1).cloned() {
+                    self.written(&prefix.with_text(format!("{}aa", prefix.text())), call);
+                }
+            }
+            "xxd" | "uniq" | "objcopy" => {
                 if let Some(target) = call.operands().nth(1) {
                     self.written(target, call);
                 }
@@ -294,9 +302,9 @@ impl Judge<'_> {
         }
         self.written(target, call);
         // Into a directory: the name comes from the source.
+        let path = call.path(target, self.context);
         for source in &operands[..operands.len().saturating_sub(1)] {
             let name = source.text().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-            let path = call.path(target, self.context);
             let whole = format!("{}/{name}", path.text.trim_end_matches('/'));
             if place::is_startup(&whole, self.context)
                 || place::is_own_policy(&whole)
@@ -410,4 +418,10 @@ impl Judge<'_> {
             }
         }
     }
+}
+
+/// A file that Python runs when it starts, in whatever directory another command says packages lie.
+fn loads_itself(target: &Word) -> bool {
+    let text = target.text();
+    text.ends_with(".pth") && (target.is_unknown() || text.contains("-packages/"))
 }

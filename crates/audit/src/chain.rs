@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::event::Event;
 use crate::outside::Label;
-use crate::time::Moment;
+use crate::time::WIDTH;
 
 const PREV: &[u8] = br#","prev":""#;
 const HASH: &[u8] = br#"","hash":""#;
@@ -34,9 +34,11 @@ impl Hash {
 
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        for byte in self.0 {
-            out.extend([DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+        let mut text = [0; 64];
+        for (pair, byte) in text.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
+            *pair = [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
         }
+        out.extend_from_slice(&text);
     }
 
     pub fn parse(text: &[u8]) -> Option<Self> {
@@ -90,7 +92,7 @@ impl Link {
 /// Appends the record that follows `after` to `line`, line end included, and gives its place.
 pub(crate) fn write_line(
     line: &mut Vec<u8>,
-    after: Link,
+    (after, time): (Link, &[u8; WIDTH]),
     session: Option<&Label>,
     event: &Event,
 ) -> serde_json::Result<Link> {
@@ -99,7 +101,7 @@ pub(crate) fn write_line(
     line.extend_from_slice(br#"{"v":1,"seq":"#);
     serde_json::to_writer(&mut *line, &seq)?;
     line.extend_from_slice(br#","time":""#);
-    line.extend_from_slice(&Moment::now().to_text());
+    line.extend_from_slice(time);
     line.push(b'"');
     if let Some(session) = session {
         line.extend_from_slice(br#","session":"#);
@@ -170,11 +172,13 @@ mod tests {
     use super::*;
     use crate::event::{RecordClosed, RecordOpened};
 
+    const NEVER: &[u8; WIDTH] = b"1970-01-01T00:00:00.000000Z";
+
     #[test]
     fn a_line_is_json_and_its_hash_is_over_what_stands_before_it() {
         let mut line = Vec::new();
         let event = Event::from(RecordClosed { next_file: 2 });
-        let link = write_line(&mut line, Link::START, Some(&Label::new("s-1")), &event).unwrap();
+        let link = write_line(&mut line, (Link::START, NEVER), Some(&Label::new("s-1")), &event).unwrap();
         let value: serde_json::Value = serde_json::from_slice(&line).unwrap();
         assert_eq!(value["seq"], 1);
         assert_eq!(value["session"], "s-1");
@@ -194,7 +198,7 @@ mod tests {
     fn an_event_without_fields_leaves_no_stray_comma() {
         let mut line = Vec::new();
         let event = Event::from(RecordOpened { removed_through: None, removed_hash: None });
-        write_line(&mut line, Link::START, None, &event).unwrap();
+        write_line(&mut line, (Link::START, NEVER), None, &event).unwrap();
         assert!(serde_json::from_slice::<serde_json::Value>(&line).is_ok());
     }
 
@@ -202,7 +206,7 @@ mod tests {
     fn every_changed_byte_is_noticed() {
         let mut line = Vec::new();
         let event = Event::from(RecordClosed { next_file: 2 });
-        write_line(&mut line, Link::START, None, &event).unwrap();
+        write_line(&mut line, (Link::START, NEVER), None, &event).unwrap();
         line.pop();
         for at in 0..line.len() {
             let mut changed = line.clone();

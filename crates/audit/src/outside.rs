@@ -6,12 +6,13 @@
 
 use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-/// At most `LIMIT` bytes of visible text, and a mark if there was more.
+/// At most `LIMIT` bytes of visible text, and a mark if there was more. Shared, because one name stands in several records.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outside<const LIMIT: usize>(String);
+pub struct Outside<const LIMIT: usize>(Arc<str>);
 
 pub type HostName = Outside<256>;
 /// A provider, a rule, a session, a tool: what people gave a short name.
@@ -24,8 +25,8 @@ impl<const LIMIT: usize> Outside<LIMIT> {
     pub fn new(text: impl AsRef<[u8]>) -> Self {
         let bytes = text.as_ref();
         match std::str::from_utf8(bytes) {
-            Ok(text) if bytes.len() <= LIMIT && is_plain(bytes) => Self(text.to_owned()),
-            _ => Self(made_visible(bytes, LIMIT)),
+            Ok(text) if bytes.len() <= LIMIT && is_plain(bytes) => Self(text.into()),
+            _ => Self(made_visible(bytes, LIMIT).into()),
         }
     }
 

@@ -27,6 +27,7 @@ use crate::files;
 use crate::head::{self, Head, Share};
 use crate::outside::Label;
 use crate::recover::{Recovered, recover};
+use crate::time::Moment;
 
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -298,8 +299,10 @@ impl Writer {
     ) -> Result<Link, AuditError> {
         let mut link = self.head.link;
         self.line.clear();
+        let now = Moment::now().to_text();
         for (session, event) in events {
-            link = chain::write_line(&mut self.line, link, session, event).map_err(AuditError::Event)?;
+            link =
+                chain::write_line(&mut self.line, (link, &now), session, event).map_err(AuditError::Event)?;
         }
         let head = Head { link, file: self.head.file, end: self.head.end + self.line.len() as u64 };
         let written = self

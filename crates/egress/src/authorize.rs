@@ -331,6 +331,11 @@ impl Authorized {
         self.placed().map(|(provider, ..)| provider)
     }
 
+    /// How the record names it.
+    pub fn provider_name(&self) -> Option<Label> {
+        self.credential.as_ref().map(|placed| self.policy.provider_name(placed.provider))
+    }
+
     /// The provider, the place and the token there.
     pub fn placed(&self) -> Option<(&Provider, &Scheme, &[u8])> {
         let placed = self.credential.as_ref()?;

@@ -13,6 +13,7 @@ use http::{HeaderMap, HeaderValue};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
+use crate::by_hand::Remaining;
 use crate::decode::Decoder;
 use crate::exchange::Exchange;
 use crate::patience::Patience;
@@ -35,6 +36,8 @@ impl Answer {
 #[derive(Debug)]
 pub(crate) enum AnswerError {
     Upstream(hyper::Error),
+    /// It ended before its end, or is not what its head says.
+    BrokenOff,
     /// It is not what its `Content-Encoding` says, or far too large for what came.
     Undecodable,
     /// We cut it off.
@@ -46,6 +49,7 @@ impl fmt::Display for AnswerError {
         match self {
             Self::Upstream(error) => error.fmt(f),
             Self::Stopped(reason) => f.write_str(reason.name()),
+            Self::BrokenOff => f.write_str("the answer was broken off"),
             Self::Undecodable => f.write_str("the answer cannot be decompressed"),
         }
     }
@@ -95,6 +99,29 @@ impl Body for Answer {
     }
 }
 
+/// A body as it comes from an upstream.
+pub(crate) enum UpstreamBody {
+    Library(Incoming),
+    /// On a connection that whoever polls it has.
+    ByHand(Remaining),
+}
+
+impl UpstreamBody {
+    pub fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Library(body) => body.is_end_stream(),
+            Self::ByHand(remaining) => remaining.is_over(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Library(body) => body.size_hint(),
+            Self::ByHand(_) => SizeHint::default(),
+        }
+    }
+}
+
 /// How an answer is looked into.
 pub(crate) struct Cleaning {
     pub patterns: Option<Arc<Patterns>>,
@@ -106,7 +133,7 @@ pub(crate) struct Cleaning {
 /// An upstream's body with every known secret taken out. A piece that ends like the start of a secret keeps that
 /// end back until it is clear; everything else is passed on as it comes, and as the very bytes that came.
 pub(crate) struct Cleaned {
-    body: Incoming,
+    body: UpstreamBody,
     decoder: Option<Decoder>,
     redactor: Option<Redactor>,
     patterns: Option<Arc<Patterns>>,
@@ -119,7 +146,7 @@ pub(crate) struct Cleaned {
 }
 
 impl Cleaned {
-    pub fn new(body: Incoming, cleaning: Cleaning, exchange: Exchange) -> Self {
+    pub fn new(body: UpstreamBody, cleaning: Cleaning, exchange: Exchange) -> Self {
         let Cleaning { patterns, replacement, decoder, idle_timeout } = cleaning;
         let redactor = patterns.clone().map(|patterns| Redactor::new(patterns, replacement));
         Self {
@@ -178,9 +205,7 @@ impl Body for Cleaned {
     ) -> Poll<Option<Result<Frame<Bytes>, AnswerError>>> {
         let this = self.get_mut();
         while !this.ended {
-            let body = &mut this.body;
-            let next = this.exchange.drive(context, |context| Pin::new(&mut *body).poll_frame(context));
-            let Poll::Ready(frame) = next else {
+            let Poll::Ready(frame) = this.exchange.poll_body(&mut this.body, context) else {
                 ready!(this.patience.poll(context));
                 this.exchange.failed(EgressReason::UpstreamIdle);
                 return Poll::Ready(Some(Err(AnswerError::Stopped(EgressReason::UpstreamIdle))));
@@ -206,7 +231,7 @@ impl Body for Cleaned {
                 },
                 Some(Err(error)) => {
                     this.exchange.broke_off();
-                    return Poll::Ready(Some(Err(AnswerError::Upstream(error))));
+                    return Poll::Ready(Some(Err(error)));
                 }
                 None => this.ended = true,
             }

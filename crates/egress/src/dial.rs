@@ -24,8 +24,9 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
+use crate::by_hand::ByHand;
 use crate::outgoing::Outgoing;
-use crate::pool::Way;
+use crate::pool::{Reader, Way};
 use crate::quiet::Quiet;
 use crate::resolve::{Endpoint, Through};
 use crate::target::{Protocol, Target};
@@ -47,6 +48,7 @@ pub(crate) enum Wire {
 
 /// The sending end of a connection.
 pub(crate) enum Sender {
+    ByHand(ByHand),
     Http1(Http1),
     Http2(http2::SendRequest<Outgoing>),
 }
@@ -58,9 +60,35 @@ pub(crate) struct Http1 {
     sender: http1::SendRequest<Outgoing>,
     /// None when it has ended.
     connection: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// Until the next request, if what is written leads nowhere.
+    muted: Option<Arc<AtomicBool>>,
 }
 
+/// A connection that nothing was said on yet, or nothing that is not over.
+pub(crate) type Stream = Box<dyn ReadAndWrite>;
+
+pub(crate) trait ReadAndWrite: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> ReadAndWrite for S {}
+
 impl Http1 {
+    /// Lets the library have a connection.
+    pub async fn begin(
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        muted: Option<Arc<AtomicBool>>,
+    ) -> Result<Self, EgressReason> {
+        let (sender, connection) = http1::Builder::new()
+            .preserve_header_case(true)
+            .handshake(TokioIo::new(stream))
+            .await
+            .map_err(|_| EgressReason::UpstreamClosed)?;
+        // What breaks a connection is reported to the request on it.
+        let connection = connection.with_upgrades();
+        let connection: Pin<Box<dyn Future<Output = ()> + Send>> =
+            Box::pin(async move { _ = connection.await });
+        Ok(Self { quiet: Quiet::new(), sender, connection: Some(connection), muted })
+    }
+
     /// Sends a request and waits for the head of its answer.
     pub fn send(
         &mut self,
@@ -91,6 +119,9 @@ impl Http1 {
     /// Whether it can take a request now; what the other side did meanwhile is looked at first.
     pub async fn is_usable(&mut self) -> bool {
         poll_fn(|context| self.drive(context, |_| Poll::Ready(()))).await;
+        if let Some(muted) = self.muted.take() {
+            muted.store(false, Ordering::Release);
+        }
         self.connection.is_some() && self.sender.is_ready()
     }
 
@@ -185,7 +216,7 @@ impl Dialler {
     /// Connects to the first of the endpoints that answers, and says which.
     pub async fn connect(
         &self,
-        Way { target, route, wire, limits }: Way<'_>,
+        Way { target, route, wire, limits, reader }: Way<'_>,
     ) -> Result<(Sender, Endpoint), EgressReason> {
         let connect_timeout = limits.connect_timeout.unwrap_or(CONNECT_TIMEOUT);
         let (mut stream, endpoint) = tcp(&route.endpoints, connect_timeout).await?;
@@ -196,7 +227,7 @@ impl Dialler {
             opened.map_err(|_| EgressReason::UpstreamConnectTimeout)??;
         }
         let sender = match target.protocol() {
-            Protocol::Http => http1(stream).await?,
+            Protocol::Http => http1(stream, reader).await?,
             Protocol::Https => {
                 let connector = self.connector(wire);
                 let handshake = connector.connect(server_name(target.host())?, stream);
@@ -206,7 +237,7 @@ impl Dialler {
                     .map_err(|error| tls_reason(&error))?;
                 match stream.get_ref().1.alpn_protocol() {
                     Some(b"h2") => http2(stream).await?,
-                    _ => http1(stream).await?,
+                    _ => http1(stream, reader).await?,
                 }
             }
         };
@@ -265,16 +296,19 @@ fn tls_reason(error: &io::Error) -> EgressReason {
     }
 }
 
-async fn http1(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> Result<Sender, EgressReason> {
-    let (sender, connection) = http1::Builder::new()
-        .preserve_header_case(true)
-        .handshake(TokioIo::new(stream))
-        .await
-        .map_err(|_| EgressReason::UpstreamClosed)?;
-    // What breaks a connection is reported to the request on it.
-    let connection = connection.with_upgrades();
-    let connection: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async move { _ = connection.await });
-    Ok(Sender::Http1(Http1 { quiet: Quiet::new(), sender, connection: Some(connection) }))
+async fn http1(stream: impl ReadAndWrite + 'static, reader: Reader) -> Result<Sender, EgressReason> {
+    match reader {
+        Reader::ByHand => Ok(Sender::ByHand(ByHand::new(Box::new(stream)))),
+        Reader::Library => Http1::begin(stream, None).await.map(Sender::Http1),
+    }
+}
+
+/// What it means that a request could not be sent, or was not answered.
+pub(crate) fn reason_of<T>(error: &TrySendError<T>) -> EgressReason {
+    match error.error().is_parse() {
+        true => EgressReason::UpstreamMalformed,
+        false => EgressReason::UpstreamClosed,
+    }
 }
 
 async fn http2(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> Result<Sender, EgressReason> {

@@ -1,13 +1,18 @@
 //! One request that was let through, until its end is on record.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
+use bytes::Bytes;
 use cofferdam_audit::event::{EgressReason, EgressResponse, ResponsePlace, SecretRedacted};
 use cofferdam_audit::{Event, HostName, Label};
+use http_body::{Body, Frame};
 
+use crate::body::{AnswerError, UpstreamBody};
+use crate::by_hand::Held;
 use crate::dial::Http1;
 use crate::outgoing::Progress;
 use crate::pool::Lease;
@@ -63,21 +68,32 @@ impl Exchange {
         (self.status, self.lease) = (Some(status), lease);
     }
 
-    /// Moves the connection that the answer comes on, and polls what waits for more of it.
-    pub fn drive<T>(
+    /// More of the answer, from the connection that it comes on.
+    pub fn poll_body(
         &mut self,
+        body: &mut UpstreamBody,
         context: &mut Context<'_>,
-        mut waiting: impl FnMut(&mut Context<'_>) -> Poll<T>,
-    ) -> Poll<T> {
-        match &mut self.lease {
-            Some(lease) => lease.drive(context, waiting),
-            None => waiting(context),
-        }
+    ) -> Poll<Option<Result<Frame<Bytes>, AnswerError>>> {
+        let connection = self.lease.as_mut().and_then(Lease::connection);
+        let more = match (body, connection) {
+            (UpstreamBody::ByHand(remaining), Some(Held::ByHand(connection))) => {
+                return connection.poll_piece(remaining, context).map_ok(Frame::data);
+            }
+            (UpstreamBody::ByHand(_), _) => return Poll::Ready(Some(Err(AnswerError::BrokenOff))),
+            (UpstreamBody::Library(body), Some(Held::Library(connection))) => {
+                connection.drive(context, |context| Pin::new(&mut *body).poll_frame(context))
+            }
+            (UpstreamBody::Library(body), _) => Pin::new(body).poll_frame(context),
+        };
+        more.map_err(AnswerError::Upstream)
     }
 
     /// The connection, for something other than answers.
     pub fn take_connection(&mut self) -> Option<Http1> {
-        self.lease.take().and_then(Lease::keep)
+        match self.lease.take().and_then(Lease::keep) {
+            Some(Held::Library(connection)) => Some(connection),
+            _ => None,
+        }
     }
 
     pub fn progress(&self) -> &Arc<Progress> {
@@ -128,7 +144,7 @@ impl Drop for Exchange {
             })
         });
         let end = Event::from(EgressResponse {
-            host: std::mem::replace(&mut self.host, HostName::new("")),
+            host: self.host.clone(),
             status: self.status,
             failure,
             bytes_sent: self.progress.sent.load(Ordering::Relaxed),

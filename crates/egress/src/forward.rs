@@ -5,27 +5,29 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use bytes::Bytes;
 use cofferdam_audit::event::{CredentialInjected, EgressReason, EgressRequest, Outcome};
-use cofferdam_audit::{Event, HostName, Label, Method, RequestPath};
+use cofferdam_audit::{Event, HostName, Method, RequestPath};
 use cofferdam_policy::host::Host;
 use cofferdam_secrets::redaction::Replacement;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http::request::Parts;
 use http::{Request, Response, StatusCode, Version};
-use hyper::body::Incoming;
+use http_body::Body;
 use tokio::time::timeout;
 
 use crate::authorize::{Authorized, admit, authorize};
-use crate::body::{Answer, Cleaned, Cleaning, clean_headers};
+use crate::body::{Answer, Cleaned, Cleaning, UpstreamBody, clean_headers};
+use crate::by_hand::{Held, Spelled, Unanswered};
 use crate::decode::Decoder;
-use crate::dial::{Sender, Wire};
+use crate::dial::{Sender, Wire, reason_of};
 use crate::exchange::Exchange;
 use crate::head::Violation;
 use crate::hop;
 use crate::limits::Permit;
 use crate::material::{self, Material};
-use crate::outgoing::{Outgoing, Progress, RequestBody};
-use crate::pool::{Lease, Pool, Way};
+use crate::outgoing::{ClientBody, Outgoing, Progress, RequestBody};
+use crate::pool::{Lease, Pool, Reader, Way};
 use crate::refusal;
 use crate::resolve::Route;
 use crate::serve::Inbound;
@@ -35,13 +37,13 @@ use crate::upgrade;
 use crate::watch::Watch;
 
 /// Answers a request, with what its target says or with a refusal.
-pub(crate) async fn answer(inbound: &Arc<Inbound>, request: Request<Incoming>) -> Response<Answer> {
+pub(crate) async fn answer(inbound: &Arc<Inbound>, request: Request<ClientBody>) -> Response<Answer> {
     forward(inbound, request).await.unwrap_or_else(refusal::response)
 }
 
 async fn forward(
     inbound: &Arc<Inbound>,
-    request: Request<Incoming>,
+    request: Request<ClientBody>,
 ) -> Result<Response<Answer>, EgressReason> {
     let (mut parts, body) = request.into_parts();
     // A WebSocket over HTTP/2 is from here on what it will be for the upstream.
@@ -58,21 +60,21 @@ async fn forward(
     let Judged { authorized, body, material, permit, route } = judged?.1?;
 
     let progress = Arc::new(Progress::of(permit));
-    let mut exchange = Exchange::begin(
-        inbound.clone(),
-        host,
-        authorized.provider().map(|provider| Label::new(&*provider.name)),
-        progress.clone(),
-    );
+    let mut exchange = Exchange::begin(inbound.clone(), host, authorized.provider_name(), progress.clone());
     let limits = &authorized.policy().egress.limits;
     let both = parts.version == Version::HTTP_2 && switching.is_none();
     let wire = if both { Wire::Best } else { Wire::Http1 };
+    // Who read the request reads its answer.
+    let reader = match parts.extensions.get::<Spelled>() {
+        Some(_) => Reader::ByHand,
+        None => Reader::Library,
+    };
     hop::clean_request(&mut parts, switching.is_some());
     let sent = match material.inject(&authorized, (&mut parts, body)) {
         Ok((body, used)) => {
             let watch = Watch::new(inbound.clone(), authorized.elsewhere());
             let outgoing = Outgoing::new(body, (limits.request_body, watch), progress.clone());
-            let way = Way { target: authorized.target(), route: &route, wire, limits };
+            let way = Way { target: authorized.target(), route: &route, wire, limits, reader };
             let request = Request::from_parts(parts, outgoing);
             let sent = send(&inbound.shard.pool, way, request, &progress).await;
             sent.map(|(response, lease)| (response, lease, used))
@@ -115,7 +117,7 @@ struct Judged {
 async fn judge(
     inbound: &Arc<Inbound>,
     parts: &Parts,
-    body: Incoming,
+    body: ClientBody,
 ) -> Result<(Target, Result<Judged, EgressReason>), EgressReason> {
     if let Some(violation) = inbound.verdict.violation() {
         return Err(violation.reason());
@@ -129,7 +131,7 @@ async fn judge_target(
     inbound: &Arc<Inbound>,
     target: Target,
     parts: &Parts,
-    body: Incoming,
+    body: ClientBody,
 ) -> Result<Judged, EgressReason> {
     let engine = &inbound.engine;
     if parts.method == http::Method::CONNECT {
@@ -162,7 +164,7 @@ async fn record(
         Ok(_) => Outcome::Allowed,
         Err(reason) => Outcome::Refused { reason: *reason },
     };
-    let provider = judged.ok().and_then(|judged| judged.authorized.provider());
+    let provider = judged.ok().and_then(|judged| judged.authorized.provider_name());
     let event = EgressRequest {
         outcome,
         host: host.clone(),
@@ -171,12 +173,12 @@ async fn record(
         // A token that stands in the path, at its place or elsewhere, is not written down.
         path: RequestPath::new(parts.uri.path(), &inbound.engine.tokens.places_in(parts.uri.path())),
         rule: judged.ok().map(|judged| judged.authorized.rule()),
-        provider: provider.map(|provider| Label::new(&*provider.name)),
+        provider: provider.clone(),
     };
-    let placed = judged.ok().and_then(|judged| judged.authorized.placed());
-    let injected = placed.map(|(provider, scheme, _)| {
-        let (host, provider) = (host.clone(), Label::new(&*provider.name));
-        Event::from(CredentialInjected { host, provider, place: material::place(scheme) })
+    let placed = judged.ok().and_then(|judged| judged.authorized.placed()).zip(provider);
+    let injected = placed.map(|((_, scheme, _), provider)| {
+        let (host, place) = (host.clone(), material::place(scheme));
+        Event::from(CredentialInjected { host, provider, place })
     });
     let events = [Event::from(event)].into_iter().chain(injected);
     inbound.shard.ledger.record_all(&inbound.client, events).await?;
@@ -192,7 +194,8 @@ fn name_of(host: &Host) -> HostName {
 }
 
 /// Sends the request on a connection that was used before or on a new one. It is sent a second time only if the first
-/// connection was found closed before a byte of it was written.
+/// connection was found closed before a byte of it was written; or before a byte of an answer came, which happens when
+/// a host closes what was idle just then, if the request changes nothing at the host (RFC 9110, 9.2.1).
 ///
 /// This and what it calls are blocks rather than `async fn`, and are polled where they are: an `async fn` has room for its
 /// arguments twice, and one in another as often as it is passed on, which every request would pay for.
@@ -202,7 +205,7 @@ pub(crate) fn send<'r>(
     way: Way<'r>,
     mut request: Request<Outgoing>,
     progress: &'r Progress,
-) -> impl Future<Output = Result<(Response<Incoming>, Option<Lease>), EgressReason>> + 'r {
+) -> impl Future<Output = Result<(Response<UpstreamBody>, Option<Lease>), EgressReason>> + 'r {
     async move {
         if let Some((sender, lease)) = pool.reuse(way).await {
             let sent = pin!(send_on(sender, lease, way.target, request));
@@ -239,49 +242,68 @@ async fn patiently<T>(
     }
 }
 
-type Unsent = (Option<Request<Outgoing>>, EgressReason);
-
 #[expect(clippy::manual_async_fn, reason = "an async fn would be larger")]
 fn send_on<'r>(
-    mut sender: Sender,
+    sender: Sender,
     lease: Lease,
     target: &'r Target,
     mut request: Request<Outgoing>,
-) -> impl Future<Output = Result<(Response<Incoming>, Option<Lease>), Unsent>> + 'r {
+) -> impl Future<Output = Result<(Response<UpstreamBody>, Option<Lease>), Unanswered>> + 'r {
     async move {
-        let sent = match &mut sender {
-            Sender::Http1(sender) => {
+        let mut copy = None;
+        let (sent, connection) = match sender {
+            Sender::ByHand(connection) => {
                 hop::for_http1(&mut request, target);
-                sender.send(request).await
+                let sent = connection.send(request).await.map_err(|(request, reason)| {
+                    (request.filter(|request| request.method().is_safe()), reason)
+                })?;
+                return Ok((sent.0, Some(lease.holding(Some(sent.1)))));
             }
-            Sender::Http2(sender) => {
+            Sender::Http1(mut sender) => {
+                hop::for_http1(&mut request, target);
+                copy = repeatable(&request).map(Box::new);
+                let sent = sender.send(request).await;
+                (sent, Some(Held::Library(sender)))
+            }
+            Sender::Http2(mut sender) => {
                 hop::for_http2(&mut request, target);
-                Box::pin(sender.try_send_request(request)).await
+                (Box::pin(sender.try_send_request(request)).await, None)
             }
         };
         match sent {
-            Ok(response) => Ok((response, Some(lease.holding(sender)))),
+            Ok(response) => Ok((response.map(UpstreamBody::Library), Some(lease.holding(connection)))),
             Err(mut error) => {
-                let unsent = error.take_message();
-                let malformed = error.error().is_parse();
-                let reason =
-                    if malformed { EgressReason::UpstreamMalformed } else { EgressReason::UpstreamClosed };
-                Err((unsent, reason))
+                let reason = reason_of(&error);
+                let copy = copy.filter(|_| reason == EgressReason::UpstreamClosed).map(|copy| *copy);
+                Err((error.take_message().or(copy), reason))
             }
         }
     }
 }
 
+/// What is sent if the library does not give a request back, for one that changes nothing and has no body.
+fn repeatable(request: &Request<Outgoing>) -> Option<Request<Outgoing>> {
+    let bare = request.method().is_safe() && request.body().is_end_stream();
+    bare.then(|| {
+        let mut copy = Request::new(Outgoing::again(Bytes::new()));
+        *copy.method_mut() = request.method().clone();
+        *copy.uri_mut() = request.uri().clone();
+        *copy.headers_mut() = request.headers().clone();
+        *copy.extensions_mut() = request.extensions().clone();
+        copy
+    })
+}
+
 /// The answer, without what is not for the client.
 fn clean(
     inbound: &Inbound,
-    response: Response<Incoming>,
+    response: Response<UpstreamBody>,
     mut exchange: Exchange,
     idle_timeout: Option<Duration>,
 ) -> Result<Response<Answer>, EgressReason> {
     let patterns = inbound.engine.credentials.patterns();
     let (mut parts, body) = response.into_parts();
-    let look_into = patterns.is_some() && !hyper::body::Body::is_end_stream(&body);
+    let look_into = patterns.is_some() && !body.is_end_stream();
     let decoder = match Decoder::of(&parts.headers) {
         Ok(decoder) => decoder.filter(|_| look_into),
         // It was asked for without; what cannot be looked into is not passed on.

@@ -8,7 +8,10 @@
 //! part of a refused one is ever parsed, and lets the bytes of bodies through as they come. It keeps no copy of a
 //! head that arrives in one piece.
 
+use std::sync::LazyLock;
+
 use cofferdam_audit::event::EgressReason;
+use memchr::memmem::Finder;
 
 /// As much as servers commonly accept.
 pub const LONGEST_HEAD: usize = 64 * 1024;
@@ -153,6 +156,44 @@ impl Scanner {
     }
 }
 
+/// Follows the chunked body of an answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Chunked {
+    at: At,
+}
+
+impl Chunked {
+    pub const START: Self = Self { at: At::SIZE };
+
+    pub fn is_over(&self) -> bool {
+        self.at == At::Head
+    }
+
+    /// How many of the first bytes frame the body, and how many behind them belong to it. Trailers are what frames it:
+    /// who did not ask for them gets none.
+    pub fn advance(&mut self, bytes: &[u8]) -> Result<(usize, usize), Violation> {
+        let mut done = 0;
+        while let Some(byte) = bytes.get(done).filter(|_| !self.is_over()) {
+            if let At::Chunk { left } = self.at {
+                let (taken, left) = take(&bytes[done..], left);
+                self.at = if left == 0 { At::ChunkEnd { cr: false } } else { At::Chunk { left } };
+                return Ok((done, taken));
+            }
+            self.at = match self.at {
+                // Some servers write all sizes with the same width.
+                At::Size { so_far, digits: digits @ 1.., length, part: SizePart::Digits }
+                    if matches!(byte, b' ' | b'\t') =>
+                {
+                    At::Size { so_far, digits, length: length + 1, part: SizePart::Extension }
+                }
+                control => control.step(*byte)?,
+            };
+            done += 1;
+        }
+        Ok((done, 0))
+    }
+}
+
 fn take(bytes: &[u8], left: u64) -> (usize, u64) {
     let taken = usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
     (taken, left - taken as u64)
@@ -210,10 +251,13 @@ fn trailer_step(length: usize, line: TrailerLine, byte: u8) -> Result<At, Violat
     Ok(At::Trailer { length, line })
 }
 
+/// Made once: to get ready for the search takes longer than the search itself.
+static EMPTY_LINE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\r\n\r\n"));
+
 /// The length of the head that begins here, with the empty line that ends it.
 pub fn head_end(bytes: &[u8]) -> Result<Option<usize>, Violation> {
     let window = &bytes[..bytes.len().min(LONGEST_HEAD)];
-    match memchr::memmem::find(window, b"\r\n\r\n") {
+    match EMPTY_LINE.find(window) {
         Some(at) => Ok(Some(at + 4)),
         None if bytes.len() >= LONGEST_HEAD => Err(Violation::TooLarge),
         // What cannot become a head is refused at once and not when it has grown long.
@@ -296,14 +340,41 @@ fn field(line: &[u8]) -> Result<(&[u8], &[u8]), Violation> {
     }
 }
 
-fn number(digits: &[u8]) -> Option<u64> {
+pub(crate) fn number(digits: &[u8]) -> Option<u64> {
     let plain = !digits.is_empty() && digits.len() <= 18 && digits.iter().all(u8::is_ascii_digit);
     plain.then(|| digits.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0')))
 }
 
 pub(crate) fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+    TOKEN[usize::from(byte)]
 }
+
+/// The characters of names, by their codes.
+const TOKEN: [bool; 256] = {
+    let (mut table, mut code) = ([false; 256], 0_u8);
+    while code < 128 {
+        table[code as usize] = code.is_ascii_alphanumeric()
+            || matches!(
+                code,
+                b'!' | b'#'
+                    | b'$'
+                    | b'%'
+                    | b'&'
+                    | b'\''
+                    | b'*'
+                    | b'+'
+                    | b'-'
+                    | b'.'
+                    | b'^'
+                    | b'_'
+                    | b'`'
+                    | b'|'
+                    | b'~'
+            );
+        code += 1;
+    }
+    table
+};
 
 /// The lines of a head. Only CR LF ends one; a CR or an LF alone stays in its line, where no character set of a
 /// part has room for it.

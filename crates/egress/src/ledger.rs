@@ -18,6 +18,8 @@ use crate::counts::Counts;
 
 /// How long the end of a request may wait for company.
 const OVERDUE: Duration = Duration::from_millis(5);
+/// Room for more records than this is given back after a crowd.
+const KEPT_ROOM: usize = 1024;
 /// A request that is over sooner than this is probably one of many.
 const BUSY: Duration = Duration::from_millis(1);
 
@@ -37,6 +39,19 @@ struct Queue {
     entries: Vec<(Arc<Client>, Event)>,
     followers: Vec<oneshot::Sender<bool>>,
     led: bool,
+    /// Room that was used before, so that it need not grow anew with every write.
+    spare: Vec<Taken>,
+}
+
+type Taken = (Vec<(Arc<Client>, Event)>, Vec<oneshot::Sender<bool>>);
+
+impl Queue {
+    /// What is to be written, and who waits for it; nobody leads any more.
+    fn take(&mut self) -> Taken {
+        self.led = false;
+        let (entries, followers) = self.spare.pop().unwrap_or_default();
+        (std::mem::replace(&mut self.entries, entries), std::mem::replace(&mut self.followers, followers))
+    }
 }
 
 impl Ledger {
@@ -124,13 +139,13 @@ impl Ledger {
     pub fn flush(&self) {
         let mut queue = self.queue();
         if !queue.led {
-            let taken = std::mem::take(&mut *queue);
+            let taken = queue.take();
             drop(queue);
             self.write(taken);
         }
     }
 
-    fn write(&self, Queue { entries, followers, .. }: Queue) -> bool {
+    fn write(&self, (mut entries, mut followers): Taken) -> bool {
         if entries.is_empty() {
             return true;
         }
@@ -147,8 +162,12 @@ impl Ledger {
                 watcher.saw(event);
             }
         }
-        for follower in followers {
+        for follower in followers.drain(..) {
             let _ = follower.send(written);
+        }
+        entries.clear();
+        if entries.capacity() <= KEPT_ROOM {
+            self.queue().spare.push((entries, followers));
         }
         written
     }
@@ -171,14 +190,14 @@ impl Lead<'_> {
     fn write(self) -> bool {
         let ledger = self.ledger;
         std::mem::forget(self);
-        let taken = std::mem::take(&mut *ledger.queue());
+        let taken = ledger.queue().take();
         ledger.write(taken)
     }
 }
 
 impl Drop for Lead<'_> {
     fn drop(&mut self) {
-        let taken = std::mem::take(&mut *self.ledger.queue());
+        let taken = self.ledger.queue().take();
         self.ledger.write(taken);
     }
 }

@@ -1,7 +1,8 @@
 //! The egress proxy: the only place where secrets meet the network.
 //!
 //! The way of a request, each step a function that hands the next one a proof: `serve` says who asks and tells the
-//! ways in apart; `strict` and `head` let only requests through that can be read in one way; `target` agrees on one
+//! ways in apart; `strict` and `head` let only requests through that can be read in one way, of which `by_hand` reads
+//! those that are nothing out of the ordinary, and the HTTP library all others; `target` agrees on one
 //! target; `authorize` asks the rules and looks at tokens, in the body too where `outgoing` had to collect it; `resolve` classifies addresses; `dial` and `pool` connect to
 //! the very address; `forward` puts the credential in, records, and sends; `body` takes secrets out of what comes back.
 //!
@@ -12,6 +13,7 @@
 
 mod authorize;
 mod body;
+mod by_hand;
 mod ca;
 mod client;
 pub mod connect;

@@ -1,7 +1,6 @@
 //! A call to a token server: the same way out as any request, and on record like one.
 
 use std::future::poll_fn;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,17 +8,16 @@ use bytes::Bytes;
 use cofferdam_audit::event::{EgressReason, EgressRequest, Outcome};
 use cofferdam_audit::{HostName, Label, Method, RequestPath};
 use http::{Request, Version};
-use http_body::Body;
-use hyper::body::Incoming;
 use tokio::time::timeout;
 use zeroize::Zeroizing;
 
 use crate::authorize::{Authorized, Minting};
+use crate::body::UpstreamBody;
 use crate::dial::Wire;
 use crate::exchange::Exchange;
 use crate::forward;
 use crate::outgoing::{Outgoing, Progress};
-use crate::pool::Way;
+use crate::pool::{Reader, Way};
 use crate::scheme::oauth2::TokenRequest;
 use crate::serve::Inbound;
 
@@ -74,7 +72,8 @@ async fn exchanged(
     crate::scheme::announce_length(&mut parts, body.len());
     let request = Request::from_parts(parts, Outgoing::own(body, progress.clone()));
     let limits = &minting.policy().egress.limits;
-    let way = Way { target: minting.target(), route: &route, wire: Wire::Http1, limits };
+    let way =
+        Way { target: minting.target(), route: &route, wire: Wire::Http1, limits, reader: Reader::Library };
     let (response, lease) = forward::send(&inbound.shard.pool, way, request, &progress).await?;
     let status = response.status().as_u16();
     exchange.answered(status, lease);
@@ -82,12 +81,14 @@ async fn exchanged(
     Ok((status, answer))
 }
 
-async fn collect(mut body: Incoming, exchange: &mut Exchange) -> Result<Zeroizing<Vec<u8>>, EgressReason> {
+async fn collect(
+    mut body: UpstreamBody,
+    exchange: &mut Exchange,
+) -> Result<Zeroizing<Vec<u8>>, EgressReason> {
     // Large enough for any answer that is one; a buffer that grows leaves copies of the token behind.
     let mut whole = Zeroizing::new(Vec::with_capacity(16 * 1024));
-    let mut next = async |exchange: &mut Exchange| {
-        poll_fn(|context| exchange.drive(context, |context| Pin::new(&mut body).poll_frame(context))).await
-    };
+    let mut next =
+        async |exchange: &mut Exchange| poll_fn(|context| exchange.poll_body(&mut body, context)).await;
     while let Some(frame) = next(exchange).await {
         let Ok(data) = frame.map_err(|_| EgressReason::UpstreamClosed)?.into_data() else { continue };
         let data: Bytes = data;

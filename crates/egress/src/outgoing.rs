@@ -26,21 +26,58 @@ const SIGNED_CAP: u64 = 32 * 1024 * 1024;
 /// How much of a body that is refused for its length is still read.
 const DISCARDED: usize = 16 * 1024 * 1024;
 
+/// The body of a request as it comes from the client.
+pub(crate) enum ClientBody {
+    Library(Incoming),
+    /// All of it came with the head.
+    AtHand(Bytes),
+}
+
+impl Body for ClientBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        match self.get_mut() {
+            Self::Library(body) => Pin::new(body).poll_frame(context),
+            Self::AtHand(bytes) if bytes.is_empty() => Poll::Ready(None),
+            Self::AtHand(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Library(body) => body.is_end_stream(),
+            Self::AtHand(bytes) => bytes.is_empty(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Library(body) => body.size_hint(),
+            Self::AtHand(bytes) => SizeHint::with_exact(bytes.len() as u64),
+        }
+    }
+}
+
 /// The body of a request that the rules let through.
 pub(crate) enum RequestBody {
-    Streamed(Incoming),
+    Streamed(ClientBody),
     /// All of it, because a credential may stand in it.
     Whole(Bytes),
     /// All of it, because the signature of the head covers it.
     Covered(Bytes),
     /// Passed on as it comes, in signed chunks that are signed again.
-    Resigned(Incoming, Box<ChunkResigner>),
+    Resigned(ClientBody, Box<ChunkResigner>),
 }
 
 impl RequestBody {
     /// Collects the body where the target's providers may have a credential in it, and leaves it alone elsewhere.
     /// What cannot be looked into is refused here, before anybody is contacted.
-    pub async fn take(admitted: &Admitted, parts: &Parts, body: Incoming) -> Result<Self, EgressReason> {
+    pub async fn take(admitted: &Admitted, parts: &Parts, body: ClientBody) -> Result<Self, EgressReason> {
         let limit = admitted.policy().egress.limits.request_body.unwrap_or(u64::MAX);
         let need = admitted.needs_body(parts);
         let limit = match need {
@@ -97,7 +134,7 @@ impl RequestBody {
 }
 
 /// Trailers are dropped, as anybody on the way may do: no scheme has a place in them, and a token could hide there.
-async fn collect(mut body: Incoming, limit: u64) -> Result<Vec<u8>, EgressReason> {
+async fn collect(mut body: ClientBody, limit: u64) -> Result<Vec<u8>, EgressReason> {
     let mut whole = Vec::new();
     while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
         let frame = frame.map_err(|_| EgressReason::ClientClosed)?;
@@ -114,7 +151,7 @@ async fn collect(mut body: Incoming, limit: u64) -> Result<Vec<u8>, EgressReason
 
 /// Reads on a while before a body is refused: clients that are still sending when the connection is closed miss the
 /// answer.
-async fn discard(mut body: Incoming) {
+async fn discard(mut body: ClientBody) {
     let mut left = DISCARDED;
     while let Some(Ok(frame)) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
         match left.checked_sub(frame.data_ref().map_or(0, Bytes::len)) {
@@ -182,6 +219,12 @@ impl Outgoing {
     /// A body of our own.
     pub fn own(body: Zeroizing<Vec<u8>>, progress: Arc<Progress>) -> Self {
         Self { body: RequestBody::rewritten(body), left: u64::MAX, watch: None, progress }
+    }
+
+    /// A body that has gone out, and was looked at then, for who sends it once more or pretends to.
+    pub fn again(body: Bytes) -> Self {
+        let progress = Arc::default();
+        Self { body: RequestBody::Whole(body), left: u64::MAX, watch: None, progress }
     }
 
     /// Whether this may go: more of the body, or what comes after it.
@@ -288,7 +331,7 @@ impl Body for Outgoing {
 
 /// The next piece of a body whose chunks are signed again. Trailers are dropped: those of such a body are in it.
 fn poll_resigned(
-    mut body: Pin<&mut Incoming>,
+    mut body: Pin<&mut ClientBody>,
     chunks: &mut ChunkResigner,
     context: &mut Context<'_>,
 ) -> Poll<Option<Result<Frame<Bytes>, OutgoingError>>> {

@@ -36,7 +36,8 @@ pub struct Policy {
     pub(crate) reach: Reach,
     pub(crate) egress: Egress,
     providers: Vec<Provider>,
-    /// How the record names the rules that come with them.
+    /// How the record names them, and the rules that come with them.
+    names: Vec<Label>,
     rules: Vec<Label>,
     /// Places in `providers`.
     hosts: HostIndex<Vec<usize>>,
@@ -55,7 +56,8 @@ impl Policy {
         let locals = Locals::of(&providers);
         let rules =
             providers.iter().map(|provider| Label::new(format!("provider {}", provider.name))).collect();
-        Self { reach, egress: layered.config.egress.clone(), providers, rules, hosts, locals }
+        let names = providers.iter().map(|provider| Label::new(&*provider.name)).collect();
+        Self { reach, egress: layered.config.egress.clone(), providers, names, rules, hosts, locals }
     }
 
     /// A rule as the record names it: a provider, or the user's rules and those that were typed, counted from one.
@@ -67,6 +69,11 @@ impl Policy {
                 None => Label::new(format!("run {}", rule + 1 - self.rules.len())),
             },
         }
+    }
+
+    /// A provider as the record names it.
+    pub(crate) fn provider_name(&self, index: usize) -> Label {
+        self.names[index].clone()
     }
 
     pub(crate) fn provider(&self, index: usize) -> &Provider {

@@ -6,13 +6,13 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use cofferdam_audit::event::EgressReason;
 use cofferdam_policy::document::EgressLimits;
 use hyper::client::conn::http2;
 
+use crate::by_hand::{ByHand, Held};
 use crate::dial::{Dialler, Http1, Sender, Wire};
 use crate::outgoing::Outgoing;
 use crate::resolve::{Endpoint, Route, Through};
@@ -40,6 +40,15 @@ pub(crate) struct Way<'r> {
     pub route: &'r Route,
     pub wire: Wire,
     pub limits: &'r EgressLimits,
+    pub reader: Reader,
+}
+
+/// Who reads an answer of HTTP/1.1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reader {
+    Library,
+    /// For requests that are at hand as a whole.
+    ByHand,
 }
 
 impl Way<'_> {
@@ -51,6 +60,7 @@ impl Way<'_> {
 #[derive(Default)]
 struct Kept {
     idle: Vec<(Http1, Instant)>,
+    by_hand: Vec<(ByHand, Instant)>,
     shared: Vec<Shared>,
     /// Held while the first connection is opened: if it turns out to be HTTP/2, one is enough for all.
     opening: Arc<tokio::sync::Mutex<()>>,
@@ -86,7 +96,7 @@ pub(crate) struct Pool {
 pub(crate) struct Lease {
     pool: Arc<Pool>,
     key: Key,
-    sender: Option<Http1>,
+    connection: Option<Held>,
     /// A place on a connection of HTTP/2, held until the answer has ended.
     #[expect(dead_code, reason = "it counts by being there")]
     stream: Option<Arc<()>>,
@@ -101,20 +111,29 @@ impl Pool {
     pub async fn reuse(self: &Arc<Self>, way: Way<'_>) -> Option<(Sender, Lease)> {
         for endpoint in &way.route.endpoints {
             let key = way.key(*endpoint);
-            while let Some((mut sender, stream)) = self.take(&key) {
-                if let Sender::Http1(connection) = &mut sender
-                    && !connection.is_usable().await
-                {
+            while let Some((mut sender, stream)) = self.take(&key, way.reader) {
+                let usable = match &mut sender {
+                    Sender::Http1(connection) => connection.is_usable().await,
+                    Sender::ByHand(connection) => connection.is_usable().await,
+                    Sender::Http2(_) => true,
+                };
+                if !usable {
                     continue;
                 }
-                return Some((sender, Lease { pool: self.clone(), key, sender: None, stream }));
+                let sender = match sender {
+                    Sender::ByHand(connection) if way.reader == Reader::Library => {
+                        Sender::Http1(Http1::begin(connection.into_stream(), None).await.ok()?)
+                    }
+                    sender => sender,
+                };
+                return Some((sender, Lease { pool: self.clone(), key, connection: None, stream }));
             }
         }
         None
     }
 
-    fn take(&self, key: &Key) -> Option<(Sender, Option<Arc<()>>)> {
-        self.kept().get_mut(key)?.take()
+    fn take(&self, key: &Key, reader: Reader) -> Option<(Sender, Option<Arc<()>>)> {
+        self.kept().get_mut(key)?.take(reader)
     }
 
     /// Drops what is too old to be used again.
@@ -122,8 +141,10 @@ impl Pool {
         let now = Instant::now();
         self.kept().retain(|_, kept| {
             kept.idle.retain(|(_, since)| now.saturating_duration_since(*since) < LONGEST_IDLE);
+            kept.by_hand.retain(|(_, since)| now.saturating_duration_since(*since) < LONGEST_IDLE);
             kept.shared.retain(|shared| shared.is_alive(now));
-            !kept.idle.is_empty() || !kept.shared.is_empty() || Arc::strong_count(&kept.opening) > 1
+            let unused = kept.idle.is_empty() && kept.by_hand.is_empty();
+            !unused || !kept.shared.is_empty() || Arc::strong_count(&kept.opening) > 1
         });
     }
 
@@ -145,7 +166,7 @@ impl Pool {
         let mut kept = self.kept();
         let slot = kept.entry(key.clone()).or_default();
         let stream = match &sender {
-            Sender::Http1(_) => {
+            Sender::Http1(_) | Sender::ByHand(_) => {
                 slot.only_http1 = true;
                 None
             }
@@ -155,7 +176,7 @@ impl Pool {
                 Some(streams)
             }
         };
-        Ok((sender, Lease { pool: self.clone(), key, sender: None, stream }))
+        Ok((sender, Lease { pool: self.clone(), key, connection: None, stream }))
     }
 
     fn opening(&self, key: &Key) -> Option<Arc<tokio::sync::Mutex<()>>> {
@@ -174,54 +195,63 @@ impl Pool {
 
 impl Kept {
     /// The connection that was used last is the one that is most likely still open.
-    fn take(&mut self) -> Option<(Sender, Option<Arc<()>>)> {
+    fn take(&mut self, reader: Reader) -> Option<(Sender, Option<Arc<()>>)> {
         if let Some(shared) = self.shared.iter_mut().find(|shared| shared.has_room()) {
             shared.used = Instant::now();
             return Some((Sender::Http2(shared.sender.clone()), Some(shared.streams.clone())));
         }
-        let (sender, since) = self.idle.pop()?;
-        if since.elapsed() >= LONGEST_IDLE {
-            self.idle.clear();
-            return None;
-        }
-        Some((Sender::Http1(sender), None))
+        // The library can take over any connection, and gives none back.
+        let library = match reader {
+            Reader::Library => take_recent(&mut self.idle).map(Sender::Http1),
+            Reader::ByHand => None,
+        };
+        let sender = library.or_else(|| take_recent(&mut self.by_hand).map(Sender::ByHand))?;
+        Some((sender, None))
+    }
+}
+
+/// The one that was used last, unless even that is too old.
+fn take_recent<T>(idle: &mut Vec<(T, Instant)>) -> Option<T> {
+    let (connection, since) = idle.pop()?;
+    if since.elapsed() >= LONGEST_IDLE {
+        idle.clear();
+        return None;
+    }
+    Some(connection)
+}
+
+fn keep<T>(idle: &mut Vec<(T, Instant)>, connection: T) {
+    if idle.len() < MOST_IDLE {
+        idle.push((connection, Instant::now()));
     }
 }
 
 impl Lease {
     /// The answer has begun: keeps the sending end until its body has ended.
     #[must_use]
-    pub fn holding(mut self, sender: Sender) -> Self {
-        if let Sender::Http1(sender) = sender {
-            self.sender = Some(sender);
-        }
+    pub fn holding(mut self, connection: Option<Held>) -> Self {
+        self.connection = connection;
         self
     }
 
-    /// Moves the connection on, so that more of the answer comes to what waits for it.
-    pub fn drive<T>(
-        &mut self,
-        context: &mut Context<'_>,
-        mut waiting: impl FnMut(&mut Context<'_>) -> Poll<T>,
-    ) -> Poll<T> {
-        match &mut self.sender {
-            Some(sender) => sender.drive(context, waiting),
-            None => waiting(context),
-        }
+    /// What the answer comes on, if it is alone there.
+    pub fn connection(&mut self) -> Option<&mut Held> {
+        self.connection.as_mut()
     }
 
     /// The connection itself, which will not come back.
-    pub fn keep(self) -> Option<Http1> {
-        self.sender
+    pub fn keep(self) -> Option<Held> {
+        self.connection
     }
 
     /// The answer is complete. Whether the connection is ready for more shows when it is wanted.
     pub fn give_back(self) {
-        let Some(sender) = self.sender else { return };
+        let Some(connection) = self.connection else { return };
         let mut kept = self.pool.kept();
-        let idle = &mut kept.entry(self.key).or_default().idle;
-        if idle.len() < MOST_IDLE {
-            idle.push((sender, Instant::now()));
+        let kept = kept.entry(self.key).or_default();
+        match connection {
+            Held::Library(connection) => keep(&mut kept.idle, connection),
+            Held::ByHand(connection) => keep(&mut kept.by_hand, connection),
         }
     }
 }

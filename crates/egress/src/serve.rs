@@ -8,16 +8,17 @@
 //! is needed once the tunnel is open.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cofferdam_audit::HostName;
 use cofferdam_audit::event::{EgressReason, EgressTunnel, Outcome};
 use cofferdam_policy::host::Host;
 use http::{Request, Response};
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -30,11 +31,13 @@ use tokio_rustls::server::TlsStream;
 
 use crate::authorize::{self, Tunnel};
 use crate::body::Answer;
+use crate::by_hand::{self, Rest};
 use crate::client::{Client, Door};
 use crate::connect;
 use crate::engine::Engine;
 use crate::forward;
 use crate::head;
+use crate::outgoing::ClientBody;
 use crate::prefixed::Prefixed;
 use crate::refusal;
 use crate::shard::Shard;
@@ -292,7 +295,21 @@ fn answered(
     inbound: Arc<Inbound>,
     request: Request<Incoming>,
 ) -> Pin<Box<dyn Future<Output = Result<Response<Answer>, Infallible>> + Send>> {
-    Box::pin(async move { Ok(forward::answer(&inbound, request).await) })
+    Box::pin(async move { Ok(forward::answer(&inbound, request.map(ClientBody::Library)).await) })
+}
+
+/// A request that was answered before the library saw it. Its body was taken as well, and is only read over here.
+fn answered_before(
+    mut body: Incoming,
+    answer: Response<Answer>,
+) -> Pin<Box<dyn Future<Output = Result<Response<Answer>, Infallible>> + Send>> {
+    Box::pin(async move {
+        while poll_fn(|context| Pin::new(&mut body).poll_frame(context))
+            .await
+            .is_some_and(|frame| frame.is_ok())
+        {}
+        Ok(answer)
+    })
 }
 
 /// HTTP/1.1.
@@ -300,8 +317,23 @@ async fn requests<S>(inbound: Arc<Inbound>, stream: S, first: Vec<u8>) -> io::Re
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let stream = Strict::new(stream, first, &inbound);
-    let service = service_fn(move |request| answered(inbound.clone(), request));
+    let Some(rest) = by_hand::requests(&inbound, stream, first).await? else { return Ok(()) };
+    Box::pin(others(inbound, rest)).await
+}
+
+/// HTTP/1.1, whatever it is.
+async fn others<S>(inbound: Arc<Inbound>, Rest { stream, before, answer }: Rest<S>) -> io::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let stream = Strict::new(stream, before, &inbound);
+    let answer = Mutex::new(answer);
+    let service = service_fn(move |request: Request<Incoming>| {
+        match answer.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(answer) => answered_before(request.into_body(), answer),
+            None => answered(inbound.clone(), request),
+        }
+    });
     http1::Builder::new()
         .preserve_header_case(true)
         .half_close(true)

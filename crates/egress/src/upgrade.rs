@@ -20,14 +20,13 @@ use http::header::{
 };
 use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode, Version};
-use hyper::body::Incoming;
 use hyper::ext::Protocol;
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
 
 use crate::authorize::Authorized;
-use crate::body::{Answer, clean_headers};
+use crate::body::{Answer, UpstreamBody, clean_headers};
 use crate::exchange::Exchange;
 use crate::frames::{Covered, Unmasked};
 use crate::hop;
@@ -95,7 +94,7 @@ fn translate(parts: &mut Parts) -> Option<HeaderValue> {
 pub(crate) fn switch(
     inbound: &Arc<Inbound>,
     switching: Switching,
-    mut response: Response<Incoming>,
+    mut response: Response<UpstreamBody>,
     (mut exchange, authorized): (Exchange, Authorized),
 ) -> Result<Response<Answer>, EgressReason> {
     let upstream = hyper::upgrade::on(&mut response);

@@ -1,5 +1,6 @@
 //! Against an upstream that is written by hand, byte by byte: WebSocket, and connections that go away.
 
+mod answers;
 mod http2;
 mod proxied;
 mod sockets;

@@ -141,7 +141,7 @@ impl Shell {
 
     /// In place where a list grows: copying it for every `+=` would take the square of its length.
     fn set_list(&mut self, name: &str, value: Value, append: bool) {
-        let name = self.referred(name);
+        let name = self.referred(name).to_owned();
         let grows = append
             && matches!(&self.variables.get(&name), Some(Variable { value: Value::List(_), .. }))
             && matches!(value, Value::List(_));
@@ -165,7 +165,7 @@ impl Shell {
             }
             return;
         }
-        let name = self.referred(name);
+        let name = self.referred(name).to_owned();
         let variable = self.variables.change(&name);
         match (&mut variable.value, key.text().parse::<usize>()) {
             (Value::List(words), Ok(index)) if index < 4096 => {
@@ -269,7 +269,12 @@ impl Shell {
 
     /// Functions, aliases and scripts that this text has written itself.
     fn user_defined(&mut self, argv: &[Word], input: &Input, watch: &mut dyn Watch) -> Option<Word> {
-        let name = argv[0].as_known()?.to_owned();
+        let name = argv[0].as_known()?;
+        // Nearly every command is neither, and its words need not be copied to find out.
+        if !self.functions.contains_key(name) && !self.aliases.contains_key(name) {
+            return None;
+        }
+        let name = name.to_owned();
         let rest = argv[1..].to_vec();
         if let Some(function) = self.functions.get_mut(&name) {
             function.called = true;
@@ -478,15 +483,14 @@ impl Shell {
         let operands: Vec<&str> =
             rest.iter().filter_map(Word::as_known).filter(|text| !text.starts_with('-')).collect();
         let [from, to] = operands.as_slice() else { return };
-        let content = match self.file(from) {
-            Some(content) => Some(content.clone()),
-            None => self.resolve(from).map(FileContent::Same),
+        let Some(source) = self.resolve(from) else { return };
+        let content = match self.files.get(&source) {
+            Some(content) => content.clone(),
+            None => FileContent::Same(source),
         };
-        if let Some(content) = content {
-            let name = from.rsplit('/').next().unwrap_or(from);
-            self.write_file(&format!("{to}/{name}"), content.clone());
-            self.write_file(to, content);
-        }
+        let name = from.rsplit('/').next().unwrap_or(from);
+        self.write_file(&format!("{to}/{name}"), content.clone());
+        self.write_file(to, content);
     }
 }
 

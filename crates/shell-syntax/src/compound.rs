@@ -71,6 +71,9 @@ impl Shell {
                 {
                     self.set(name.as_str(), Value::Scalar(Word::unknown(None)));
                 }
+                if clause.condition_ast.is_none() && starts_jobs(&clause.body, source) {
+                    self.doubt(Doubt::EndlessJobs);
+                }
                 self.maybe(|shell| shell.sequence(&clause.body, source, input, watch))
             }
             Compound::While(clause) => self.repeat(&clause.condition, &clause.body, source, input, watch),
@@ -150,14 +153,8 @@ impl Shell {
             Some((word, text)) => text.lines().take(MOST_ROUNDS).map(|line| word.with_text(line)).collect(),
             None => Vec::new(),
         };
-        let forever = condition.stmts.first().is_some_and(|first| {
-            matches!(first.span.slice(source).trim_end_matches([';', ' ']), "true" | ":")
-        });
-        let jobs = body
-            .stmts
-            .iter()
-            .any(|statement| matches!(statement.terminator, Some(ast::StmtTerminator::Background(_))));
-        if forever && jobs && body.stmts.len() == 1 {
+        let forever = condition.stmts.len() == 1 && never_fails(condition.stmts[0].span.slice(source));
+        if forever && starts_jobs(body, source) {
             self.doubt(Doubt::EndlessJobs);
         }
         if lines.is_empty() {
@@ -213,4 +210,50 @@ impl Shell {
             }
         }
     }
+}
+
+/// Conditions of `while` that are always true, and of `until` that never are.
+fn never_fails(condition: &str) -> bool {
+    matches!(
+        condition.trim_end_matches([';', ' ', '\n']),
+        "true"
+            | ":"
+            | "/bin/true"
+            | "/usr/bin/true"
+            | "[ 1 ]"
+            | "[[ 1 ]]"
+            | "[ true ]"
+            | "[[ true ]]"
+            | "((1))"
+            | "(( 1 ))"
+            | "test 1"
+            | "! false"
+            | "false"
+            | "! true"
+            | "/bin/false"
+    )
+}
+
+/// Whether a body leaves commands behind in the background, also within a text for another shell, and waits for
+/// nothing.
+fn starts_jobs(body: &ast::StmtSeq, source: &str) -> bool {
+    let waits = |text: &str| {
+        text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-')
+            .any(|word| matches!(word, "wait" | "sleep" | "read" | "usleep" | "inotifywait" | "fg"))
+    };
+    let alone = |text: &str| {
+        let bytes = text.as_bytes();
+        let at = |at: usize| bytes.get(at).copied().unwrap_or(b' ');
+        (0..bytes.len()).any(|index| {
+            let before = if index == 0 { b' ' } else { at(index - 1) };
+            bytes[index] == b'&'
+                && !matches!(before, b'&' | b'>' | b'<' | b'|' | b'\\')
+                && matches!(at(index + 1), b' ' | b';' | b'"' | b'\'' | b')' | b'\n' | b'}')
+        })
+    };
+    let left =
+        |statement: &&ast::Stmt| matches!(statement.terminator, Some(ast::StmtTerminator::Background(_)));
+    let text = |statement: &ast::Stmt| statement.span.slice(source);
+    (body.stmts.iter().any(|statement| left(&statement) || alone(text(statement))))
+        && !body.stmts.iter().filter(|statement| !left(statement)).any(|statement| waits(text(statement)))
 }

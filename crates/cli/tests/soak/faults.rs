@@ -28,19 +28,23 @@ pub fn all(bed: &Bed, tally: &Tally) {
     }
 }
 
+fn asked(bed: &Bed, tally: &Tally) -> String {
+    User::new(bed, tally).ask(Manner::Well)
+}
+
 fn passes(bed: &Bed, tally: &Tally) -> bool {
-    User::new(bed, tally).ask(Manner::Well) == "200"
+    asked(bed, tally) == "200"
 }
 
 fn ends_with(bed: &Bed, tally: &Tally, reason: &str) {
-    wait_until(reason, || User::new(bed, tally).ask(Manner::Well) == reason);
+    wait_until(reason, || asked(bed, tally) == reason);
 }
 
 fn reloaded(bed: &Bed, tally: &Tally) {
     for rules in [2000, 0] {
         bed.configure(rules);
         bed.egress(&["reload"]).expect_status(0);
-        assert!(passes(bed, tally), "a reload disturbs nobody");
+        assert_eq!(asked(bed, tally), "200", "a reload disturbs nobody");
     }
 }
 
@@ -49,7 +53,7 @@ fn wrongly_configured(bed: &Bed, tally: &Tally) {
     tally.while_wrong("a wrong configuration", &["not started"], || {
         bed.save_config("[egress]\nlissten = 1\n");
         bed.egress(&["reload"]).expect_status(78);
-        assert!(passes(bed, tally), "what cannot be used changes nothing");
+        assert_eq!(asked(bed, tally), "200", "what cannot be used changes nothing");
         bed.configure(0);
         bed.egress(&["reload"]).expect_status(0);
     });
@@ -85,8 +89,7 @@ fn key_replaced(bed: &Bed, tally: &Tally) {
     let new = bed.home.write("keys/new", CANARIES[0]);
     fs::rename(new, bed.home.path().join("keys/value")).expect("a file of ours");
     wait_until("the new key is used", || {
-        let end = User::new(bed, tally).ask(Manner::Well);
-        assert_eq!(end, "200", "a key that changes at its source disturbs nobody");
+        assert_eq!(asked(bed, tally), "200", "a key that changes at its source disturbs nobody");
         has_key(bed, CANARIES[0])
     });
 }

@@ -90,7 +90,7 @@ fn any_reading(text: &[u8], contains: &mut dyn FnMut(&[u8]) -> bool) -> bool {
     if text.contains(&b'%') && plain_or_base64(&percent::decode_leniently(text, Plus::Itself), contains) {
         return true;
     }
-    memchr::memmem::find(text, b"\\").is_some() && plain_or_base64(&unescaped(text), contains)
+    memchr::memchr(b'\\', text).is_some() && plain_or_base64(&unescaped(text), contains)
 }
 
 fn plain_or_base64(text: &[u8], contains: &mut dyn FnMut(&[u8]) -> bool) -> bool {

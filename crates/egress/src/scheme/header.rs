@@ -17,7 +17,7 @@ pub(super) fn locate<'a>(parts: &'a Parts, name: &str, templates: &[&str]) -> Lo
         Only::One(name, value) => (name, value),
     };
     let span = templates.iter().find_map(|template| {
-        let (before, after) = template.split_once("{}")?;
+        let (before, after) = split(template)?;
         fit(value, before, after)
     });
     match span {
@@ -27,6 +27,12 @@ pub(super) fn locate<'a>(parts: &'a Parts, name: &str, templates: &[&str]) -> Lo
         }
         _ => Located::Absent,
     }
+}
+
+/// What stands before and after the credential. Every template has one place for it.
+fn split(template: &str) -> Option<(&str, &str)> {
+    let at = memchr::memchr_iter(b'{', template.as_bytes()).find(|at| template[*at..].starts_with("{}"))?;
+    Some((&template[..at], &template[at + 2..]))
 }
 
 pub(super) enum Only<'a> {

@@ -15,13 +15,13 @@ use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HeaderName, Heade
 use http::request::Parts;
 use http::{Response, StatusCode};
 use http_body::Body;
-use hyper::body::Incoming;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::locals::{Kind, Local};
 use super::metadata::{self, Page};
 use crate::body::Answer;
+use crate::outgoing::ClientBody;
 use crate::policy::Policy;
 use crate::scheme::oauth2::stand_in_answer;
 use crate::scheme::{self, Found, jwt};
@@ -39,7 +39,7 @@ const JSON: &str = "application/json; charset=utf-8";
 /// Whom a request is for.
 pub(crate) enum Asked {
     Us(Result<Response<Answer>, EgressReason>),
-    Others(Incoming),
+    Others(ClientBody),
 }
 
 /// Almost no policy has anything of the kind, and its requests are not looked at.
@@ -48,7 +48,7 @@ pub(crate) fn is_needed(inbound: &Inbound) -> bool {
 }
 
 /// Answers a request that is for us.
-pub(crate) async fn answer(inbound: &Inbound, parts: &Parts, body: Incoming) -> Asked {
+pub(crate) async fn answer(inbound: &Inbound, parts: &Parts, body: ClientBody) -> Asked {
     let policy = inbound.client.policy.now();
     let Ok(target) = agree(&inbound.arrival, parts) else { return Asked::Others(body) };
     let locals = policy.locals.at(&target, &parts.method, parts.uri.path());
@@ -212,7 +212,7 @@ fn record(
     answered.map(|(response, _)| response)
 }
 
-async fn collect(mut body: Incoming) -> Result<Vec<u8>, EgressReason> {
+async fn collect(mut body: ClientBody) -> Result<Vec<u8>, EgressReason> {
     let mut whole = Vec::new();
     while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
         let Ok(data) = frame.map_err(|_| EgressReason::ClientClosed)?.into_data() else { continue };

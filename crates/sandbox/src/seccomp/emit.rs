@@ -84,7 +84,7 @@ pub fn program(architecture: u32, unknown: u16, calls: &[(u32, Action)]) -> Vec<
 /// The same program with as few ends as jumps can reach: the kernel takes time for every step when the filter is put up,
 /// and somebody waits for that at every start.
 fn shortened(steps: &[Step]) -> Vec<Step> {
-    let mut kept: Vec<usize> = Vec::new();
+    let mut kept = std::collections::BTreeSet::new();
     let mut next: Vec<Vec<usize>> = vec![Vec::new(); steps.len()];
     // From the back, so that an end which a later jump has chosen is there for the earlier ones.
     for (at, &(code, if_true, if_false, value)) in steps.iter().enumerate().rev() {
@@ -97,10 +97,11 @@ fn shortened(steps: &[Step]) -> Vec<Step> {
                     if steps[target].0 != RETURN {
                         return target;
                     }
-                    let same = |end: &usize| *end <= at + 256 && steps[*end] == steps[target];
-                    let farthest = || (target..steps.len()).rev().find(same).unwrap_or(target);
-                    let end = kept.iter().copied().filter(same).max().unwrap_or_else(farthest);
-                    kept.push(end);
+                    let same = |end: &usize| steps[*end] == steps[target];
+                    let within = target..steps.len().min(at + 257);
+                    let there = kept.range(at + 1..=at + 256).rev().copied().find(same);
+                    let end = there.or_else(|| within.rev().find(same)).unwrap_or(target);
+                    kept.insert(end);
                     end
                 })
                 .into(),
@@ -115,8 +116,14 @@ fn shortened(steps: &[Step]) -> Vec<Step> {
             reached[target] = true;
         }
     }
-    let place: Vec<usize> =
-        (0..steps.len()).map(|at| reached[..at].iter().filter(|it| **it).count()).collect();
+    let mut before = 0;
+    let place: Vec<usize> = reached
+        .iter()
+        .map(|reached| {
+            before += usize::from(*reached);
+            before - usize::from(*reached)
+        })
+        .collect();
     let distance = |at: usize, which: usize| place[next[at][which]] - place[at] - 1;
     let short =
         |at: usize, which: usize| u8::try_from(distance(at, which)).expect("it was no further before");

@@ -7,7 +7,7 @@ use super::shapes::{SHAPES, Shape};
 use aho_corasick::{AhoCorasick, Input, MatchKind, Span, packed};
 use std::collections::BTreeSet;
 use std::ops::Bound;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock};
 use zeroize::Zeroizing;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,38 +42,20 @@ enum Beginnings {
     Automaton(AhoCorasick),
 }
 
-static BEGINNINGS: OnceLock<Beginnings> = OnceLock::new();
-
-/// A text that is no longer is gone through byte by byte sooner than a searcher is built, as long as there is none: a
-/// process that is about to start a command looks at that one line.
-const SHORT: usize = 256;
-
-/// Where the first beginning starts.
-fn find(text: &[u8], from: usize) -> Option<usize> {
-    match BEGINNINGS.get() {
-        None if text.len() <= SHORT => find_slowly(text, from),
-        built => built.unwrap_or_else(|| BEGINNINGS.get_or_init(Beginnings::build)).find(text, from),
+static BEGINNINGS: LazyLock<Beginnings> = LazyLock::new(|| {
+    let literals = literals();
+    match packed::Builder::new().extend(&literals).build() {
+        Some(searcher) => Beginnings::Packed(searcher),
+        None => Beginnings::Automaton(
+            AhoCorasick::builder()
+                .match_kind(MatchKind::LeftmostFirst)
+                .build(&literals)
+                .expect("the built-in beginnings are few and short"),
+        ),
     }
-}
-
-fn find_slowly(text: &[u8], from: usize) -> Option<usize> {
-    (from..text.len()).find(|at| shapes().any(|shape| text[*at..].starts_with(beginning(shape))))
-}
+});
 
 impl Beginnings {
-    fn build() -> Self {
-        let literals = literals();
-        match packed::Builder::new().extend(&literals).build() {
-            Some(searcher) => Self::Packed(searcher),
-            None => Self::Automaton(
-                AhoCorasick::builder()
-                    .match_kind(MatchKind::LeftmostFirst)
-                    .build(&literals)
-                    .expect("the built-in beginnings are few and short"),
-            ),
-        }
-    }
-
     fn find(&self, text: &[u8], from: usize) -> Option<usize> {
         let found = match self {
             Self::Packed(searcher) => searcher.find_in(text, Span::from(from..text.len())),
@@ -86,14 +68,13 @@ impl Beginnings {
 /// Beginnings of beginnings, none of which starts another: the fewer there are, the faster they are found, and all
 /// shapes are tried wherever one of them stands.
 fn literals() -> Vec<&'static [u8]> {
-    let mut literals: Vec<&[u8]> = shapes().map(beginning).collect();
+    let mut literals: Vec<&[u8]> = shapes().map(|shape| beginning(shape.parts[0].literal)).collect();
     literals.sort_unstable();
     literals.dedup_by(|later, first| later.starts_with(first));
     literals
 }
 
-fn beginning(shape: &Shape) -> &'static [u8] {
-    let literal = shape.parts[0].literal;
+fn beginning(literal: &[u8]) -> &[u8] {
     &literal[..literal.len().min("-----BEGIN ".len())]
 }
 
@@ -109,6 +90,16 @@ pub(super) struct ByShape {
     before: [u8; 3],
     swallowing: Option<Swallowing>,
     matches: u64,
+    finding: Finding,
+}
+
+/// How beginnings are found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Finding {
+    /// By what is compiled once for all streams of a process.
+    Compiled,
+    /// One after the other: a process that looks at a line or two would compile for longer than it looks.
+    InTurn,
 }
 
 struct Swallowing {
@@ -130,7 +121,12 @@ enum Judgement {
 impl ByShape {
     pub(super) fn new(replacement: Replacement, except: Arc<BTreeSet<Vec<u8>>>) -> Self {
         let held = Zeroizing::new(Vec::new());
-        Self { replacement, except, held, before: [0; 3], swallowing: None, matches: 0 }
+        let finding = Finding::Compiled;
+        Self { replacement, except, held, before: [0; 3], swallowing: None, matches: 0, finding }
+    }
+
+    pub(super) fn find_in_turn(&mut self) {
+        self.finding = Finding::InTurn;
     }
 
     pub(super) fn matches(&self) -> u64 {
@@ -173,7 +169,7 @@ impl ByShape {
         let mut passed = self.swallow(text, 0, output);
         let mut at = passed;
         let kept = loop {
-            let Some(begin) = find(text, at) else {
+            let Some(begin) = self.next_beginning(text, at) else {
                 break self.unfinished_beginning(text, at);
             };
             at = begin + 1;
@@ -197,6 +193,17 @@ impl ByShape {
         output.pass(passed, kept);
         self.remember(&text[..kept]);
         kept
+    }
+
+    fn next_beginning(&self, text: &[u8], from: usize) -> Option<usize> {
+        match self.finding {
+            Finding::Compiled => BEGINNINGS.find(text, from),
+            // Most places are in the middle of a word, where nothing begins.
+            Finding::InTurn => (from..text.len()).find(|at| {
+                self.may_begin(text, *at)
+                    && shapes().any(|shape| text[*at..].starts_with(beginning(shape.parts[0].literal)))
+            }),
+        }
     }
 
     /// Goes on swallowing from `from`, and returns where that ends.
@@ -304,25 +311,4 @@ fn judge(shape: &'static Shape, text: &[u8]) -> Judgement {
         at += part.literal.len() + length;
     }
     Judgement::Key(shape, at)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn a_short_text_is_searched_as_a_long_one(
-            parts in prop::collection::vec((prop::sample::select(literals()), 0usize..12, "[a-z -]{0,6}"), 0..8),
-            from in 0usize..40,
-        ) {
-            let part = |(literal, length, between): &(&[u8], usize, String)| {
-                [&literal[..literal.len().min(*length)], between.as_bytes()].concat()
-            };
-            let text: Vec<u8> = parts.iter().flat_map(part).collect();
-            let from = from.min(text.len());
-            prop_assert_eq!(find_slowly(&text, from), Beginnings::build().find(&text, from));
-        }
-    }
 }
