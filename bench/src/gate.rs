@@ -66,6 +66,7 @@ pub fn run(bench: &mut Bench) {
         at(1.0)
     );
 
+    let varied = varied(100_000);
     let script = script(100_000);
     let half = script[..script[..50_000].rfind('\n').unwrap_or(50_000)].to_owned();
     bench.side_by_side(
@@ -80,6 +81,10 @@ pub fn run(bench: &mut Bench) {
             Case {
                 name: "100 KB".into(),
                 round: Box::new(|| drop(std::hint::black_box(judge(&script, &context)))),
+            },
+            Case {
+                name: "100 KB, no two blocks alike".into(),
+                round: Box::new(|| drop(std::hint::black_box(judge(&varied, &context)))),
             },
         ],
     );
@@ -109,6 +114,21 @@ pub fn corpus(name: &str) -> Vec<Line> {
             Line { command: field("cmd"), category: field("category") }
         })
         .collect()
+}
+
+/// Shell text of about this length in which no block comes twice.
+pub fn varied(bytes: usize) -> String {
+    let mut text = String::new();
+    for at in 0.. {
+        if text.len() >= bytes {
+            break;
+        }
+        let block = script(1).replace("main", &format!("main{at}")).replace("NAME", &format!("NAME{at}"));
+        let block =
+            block.replace("a b c", &format!("a{at} b{at} c{at}")).replace("TODO", &format!("TODO{at}"));
+        text.push_str(&block);
+    }
+    text
 }
 
 /// Ordinary shell text of about this length.

@@ -34,12 +34,18 @@ pub fn rules(bench: &mut Bench) {
 
 pub fn scripts(bench: &mut Bench) {
     let context = Context::new("/home/me/project", "/home/me", "me");
-    let mut points = Vec::new();
-    for size in [1_000, 10_000, 100_000, 1_000_000] {
-        let script = gate::script(size);
-        points.push((size as f64, bench.median(|| drop(std::hint::black_box(judge(&script, &context))))));
-    }
-    bench.growth("the gate's verdict on a script", Unit::Seconds, "bytes", vec![line("verdict", points)]);
+    let lines = [
+        ("blocks that come again", gate::script as fn(usize) -> String),
+        ("no two blocks alike", gate::varied),
+    ];
+    let lines = lines.map(|(name, make)| {
+        let points = [1_000, 10_000, 100_000, 1_000_000].map(|size| {
+            let script = make(size);
+            (size as f64, bench.median(|| drop(std::hint::black_box(judge(&script, &context)))))
+        });
+        line(name, points.into())
+    });
+    bench.growth("the gate's verdict on a script", Unit::Seconds, "bytes", lines.into());
 }
 
 const RECORDS: [u64; 5] = [1_000, 10_000, 100_000, 1_000_000, 10_000_000];

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 /// A program that is about to be called.
 pub type Call = Command;
@@ -30,10 +31,26 @@ pub fn finish(command: &mut Command) {
     assert!(status.success(), "{command:?} ended with {status}");
 }
 
-/// The built program, which lies beside this one.
+/// The built program, which lies beside this one, installed as `cargo xtask install` does it.
 pub fn cofferdam() -> Option<PathBuf> {
-    let path = std::env::current_exe().ok()?.with_file_name("cofferdam");
-    path.is_file().then_some(path)
+    static INSTALLED: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let installed = || {
+        let built = std::env::current_exe().ok()?.with_file_name("cofferdam");
+        let installed = built.with_file_name("installed").join("cofferdam");
+        install(&built, &installed).ok().map(|()| installed)
+    };
+    INSTALLED.get_or_init(installed).clone()
+}
+
+/// A copy lies in the kernel's memory in larger pieces than what a linker wrote, and a start from it takes less. Made anew for
+/// every benchmark, because what was not used for a while is read from the disk in small pieces again.
+fn install(built: &Path, installed: &Path) -> std::io::Result<()> {
+    let unfinished = installed.with_extension(std::process::id().to_string());
+    if let Some(directory) = installed.parent() {
+        std::fs::create_dir_all(directory)?;
+    }
+    std::fs::copy(built, &unfinished)?;
+    std::fs::rename(&unfinished, installed)
 }
 
 /// A program of the system.

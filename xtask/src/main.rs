@@ -12,6 +12,7 @@ mod check_promises;
 mod check_spawns;
 mod failure;
 mod fuzz;
+mod install;
 mod licence;
 mod metadata;
 mod process;
@@ -39,6 +40,7 @@ cargo xtask TASK
     --accept PATH WHY             write a higher number down, with the reason
   bench [NAME…]                   speed, side by side, as tables and as a picture (.cache/bench/report.svg)
     [--quick] [--json] [--plot FILE]
+  install [DIRECTORY]             the release build, put where programs are looked for (default ~/.local/bin)
   soak [--minutes N]              the daemon under load while everything goes wrong (default 10)
   fuzz [TARGET] [--seconds N]     every fuzz target, or one, for N seconds each (default 3)
 ";
@@ -71,6 +73,8 @@ fn run(arguments: &[String]) -> Done {
             check_instructions::run(&root, &check_instructions::Wish::parse(options)?)
         }
         ("bench", options) => bench::run(&root, options),
+        ("install", []) => install::run(&root, None),
+        ("install", [directory]) if !directory.starts_with('-') => install::run(&root, Some(directory)),
         ("soak", options) => soak::run(&root, &soak::Options::parse(options)?),
         ("fuzz", options) => fuzz::run(&root, &fuzz::Options::parse(options)?),
         ("help" | "--help" | "-h", []) => {

@@ -78,105 +78,18 @@ const SYSTEM: &[&str] = &[
     "nix",
 ];
 
+/// In order, because it is asked about every part of every path.
+#[rustfmt::skip]
 const REGENERABLE: &[&str] = &[
-    "build",
-    "builds",
-    "dist",
-    "target",
-    "out",
-    "output",
-    "outputs",
-    "bin",
-    "obj",
-    "node_modules",
-    "pycache",
-    "venv",
-    "virtualenv",
-    "cache",
-    "caches",
-    "coverage",
-    "htmlcov",
-    "next",
-    "nuxt",
-    "turbo",
-    "parcel",
-    "pytest",
-    "mypy",
-    "ruff",
-    "tox",
-    "nox",
-    "eggs",
-    "egg",
-    "info",
-    "gradle",
-    "tmp",
-    "temp",
-    "tmpdir",
-    "logs",
-    "log",
-    "debug",
-    "release",
-    "generated",
-    "gen",
-    "artifacts",
-    "artifact",
-    "reports",
-    "report",
-    "results",
-    "result",
-    "bak",
-    "old",
-    "orig",
-    "swp",
-    "pyc",
-    "pyo",
-    "o",
-    "class",
-    "scratch",
-    "sandbox",
-    "bower",
-    "bundle",
-    "jspm",
-    "sass",
-    "svelte",
-    "kit",
-    "vite",
-    "storybook",
-    "site",
-    "public",
-    "docs_build",
-    "stage",
-    "staging",
-    "snapshots",
-    "test",
-    "testdata",
-    "fixtures",
-    "junk",
-    "cmake",
-    "cmakefiles",
-    "cmakecache",
-    "derived",
-    "deriveddata",
-    "pods",
-    "wheels",
-    "egg-info",
-    "nyc",
-    "profraw",
-    ".ds_store",
-    ".terraform",
-    "thumbs",
-    "rej",
-    "example",
-    "demo",
-    "foo",
-    "bar",
-    "cov",
-    "lock",
-    "pid",
-    "download",
-    "downloads",
-    "extracted",
-    "unpacked",
+    ".ds_store", ".terraform", "artifact", "artifacts", "bak", "bar", "bin", "bower", "build", "builds",
+    "bundle", "cache", "caches", "class", "cmake", "cmakecache", "cmakefiles", "cov", "coverage", "debug",
+    "demo", "derived", "deriveddata", "dist", "docs_build", "download", "downloads", "egg", "egg-info", "eggs",
+    "example", "extracted", "fixtures", "foo", "gen", "generated", "gradle", "htmlcov", "info", "jspm", "junk",
+    "kit", "lock", "log", "logs", "mypy", "next", "node_modules", "nox", "nuxt", "nyc", "o", "obj", "old",
+    "orig", "out", "output", "outputs", "parcel", "pid", "pods", "profraw", "public", "pyc", "pycache", "pyo",
+    "pytest", "rej", "release", "report", "reports", "result", "results", "ruff", "sandbox", "sass", "scratch",
+    "site", "snapshots", "stage", "staging", "storybook", "svelte", "swp", "target", "temp", "test", "testdata",
+    "thumbs", "tmp", "tmpdir", "tox", "turbo", "unpacked", "venv", "virtualenv", "vite", "wheels",
 ];
 
 impl Path {
@@ -231,12 +144,13 @@ fn classify(path: &str, context: &Context) -> Place {
     if is_device(path) {
         return Place::Device;
     }
-    let within = |base: &str| -> Option<String> {
+    let within = |base: &str| -> Option<&str> {
         let rest = path.strip_prefix(base.trim_end_matches('/'))?;
-        (rest.is_empty() || rest.starts_with('/')).then(|| rest.trim_start_matches('/').to_owned())
+        (rest.is_empty() || rest.starts_with('/')).then(|| rest.trim_start_matches('/'))
     };
-    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-    if parts.is_empty() || (parts.len() == 1 && is_everything(parts[0])) {
+    let components = || path.split('/').filter(|part| !part.is_empty());
+    let mut first_two = components();
+    if first_two.next().is_none_or(|first| first_two.next().is_none() && is_everything(first)) {
         return Place::Root;
     }
     // The project first: it lies within the home, or among temporary files, and is the part that is free to
@@ -244,7 +158,7 @@ fn classify(path: &str, context: &Context) -> Place {
     if is_project(context)
         && let Some(rest) = within(&context.project)
     {
-        return project(&rest);
+        return project(rest);
     }
     if let Some(rest) = within(&context.home) {
         let components: Vec<&str> = rest.split('/').filter(|part| !part.is_empty()).collect();
@@ -265,13 +179,14 @@ fn classify(path: &str, context: &Context) -> Place {
     }
     for temporary in ["/tmp", "/var/tmp", "/dev/shm", "/private/tmp"] {
         if let Some(rest) = within(temporary) {
-            return if rest.is_empty() || is_everything(&rest) {
+            return if rest.is_empty() || is_everything(rest) {
                 Place::TemporaryTop
             } else {
                 Place::Temporary
             };
         }
     }
+    let parts: Vec<&str> = components().collect();
     let first = parts[0];
     if SYSTEM.contains(&first) || first.contains(['*', '?', '[']) {
         return match parts.as_slice() {
@@ -331,10 +246,22 @@ fn is_regenerable(component: &str) -> bool {
     ) {
         return false;
     }
-    if REGENERABLE.contains(&lower.as_str()) || lower.ends_with('~') {
+    let listed = |name: &[u8]| REGENERABLE.binary_search_by(|known| known.as_bytes().cmp(name)).is_ok();
+    if listed(lower.as_bytes()) || lower.ends_with('~') {
         return true;
     }
-    lower
-        .split(['-', '_', '.', '*'])
-        .any(|token| REGENERABLE.contains(&token.trim_end_matches(|c: char| c.is_ascii_digit())))
+    lower.as_bytes().split(|byte| matches!(byte, b'-' | b'_' | b'.' | b'*')).any(|token| {
+        let digits = token.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        listed(&token[..token.len() - digits])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::REGENERABLE;
+
+    #[test]
+    fn names_that_are_searched_for_are_in_order() {
+        assert!(REGENERABLE.is_sorted());
+    }
 }

@@ -302,9 +302,9 @@ impl Judge<'_> {
         }
         self.written(target, call);
         // Into a directory: the name comes from the source.
+        let path = call.path(target, self.context);
         for source in &operands[..operands.len().saturating_sub(1)] {
             let name = source.text().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-            let path = call.path(target, self.context);
             let whole = format!("{}/{name}", path.text.trim_end_matches('/'));
             if place::is_startup(&whole, self.context)
                 || place::is_own_policy(&whole)

@@ -219,26 +219,29 @@ fn notifier_environment() -> environment::ChildEnvironment {
     environment::build(&host, &Request::plain(Trust::Tool), &ProviderVariables::new(&registry)).environment
 }
 
-/// The credentials in the environment, by the names of their variables.
-fn known_values() -> Vec<(String, Zeroizing<Vec<u8>>)> {
+/// The credentials in the environment that a text of this length could hold, by the names of their variables.
+fn known_values(text: usize) -> Vec<(String, Zeroizing<Vec<u8>>)> {
     let registry = Registry::new(Vec::new());
-    let host = HostEnvironment::new(env::vars_os());
-    let built = environment::build(&host, &Request::plain(Trust::Tool), &ProviderVariables::new(&registry));
-    let credentials = built.decisions.iter().filter(|decision| decision.credential);
-    credentials
-        .filter_map(|decision| {
-            let value = Zeroizing::new(host.get(&decision.name)?.as_bytes().to_vec());
-            Some((decision.name.to_string_lossy().into_owned(), value))
-        })
+    let worth = env::vars_os().filter(|(_, value)| Patterns::could_find(value.len(), text));
+    let host = HostEnvironment::new(worth);
+    let providers = ProviderVariables::new(&registry);
+    environment::credentials(&host, &providers)
+        .map(|(name, value)| (name.to_string_lossy().into_owned(), Zeroizing::new(value.as_bytes().to_vec())))
         .collect()
 }
 
+/// Beyond this, to compile what keys begin with takes less time than to look for one after the other.
+const A_LINE: usize = 4 << 10;
+
 /// A text without anything that has the shape of a key, and without the values of this process's own credentials.
 pub fn redacted(text: &str) -> String {
-    let known = known_values();
+    let known = known_values(text.len());
     let (patterns, _) = Patterns::new(known.iter().map(|(name, value)| (name.as_str(), value.as_slice())));
     let mut redactor =
         Redactor::new(Arc::new(patterns), Replacement::Marker).with_shapes(Arc::new(BTreeSet::new()));
+    if text.len() <= A_LINE {
+        redactor = redactor.for_a_line();
+    }
     let mut out = Vec::with_capacity(text.len());
     redactor.push_all(text.as_bytes(), &mut out);
     redactor.finish(&mut out);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use bytes::Bytes;
 use cofferdam_audit::event::{CredentialInjected, EgressReason, EgressRequest, Outcome};
 use cofferdam_audit::{Event, HostName, Method, RequestPath};
 use cofferdam_policy::host::Host;
@@ -12,11 +13,12 @@ use cofferdam_secrets::redaction::Replacement;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http::request::Parts;
 use http::{Request, Response, StatusCode, Version};
+use http_body::Body;
 use tokio::time::timeout;
 
 use crate::authorize::{Authorized, admit, authorize};
 use crate::body::{Answer, Cleaned, Cleaning, UpstreamBody, clean_headers};
-use crate::by_hand::{Held, Spelled};
+use crate::by_hand::{Held, Spelled, Unanswered};
 use crate::decode::Decoder;
 use crate::dial::{Sender, Wire, reason_of};
 use crate::exchange::Exchange;
@@ -192,7 +194,8 @@ fn name_of(host: &Host) -> HostName {
 }
 
 /// Sends the request on a connection that was used before or on a new one. It is sent a second time only if the first
-/// connection was found closed before a byte of it was written.
+/// connection was found closed before a byte of it was written; or before a byte of an answer came, which happens when
+/// a host closes what was idle just then, if the request changes nothing at the host (RFC 9110, 9.2.1).
 ///
 /// This and what it calls are blocks rather than `async fn`, and are polled where they are: an `async fn` has room for its
 /// arguments twice, and one in another as often as it is passed on, which every request would pay for.
@@ -239,24 +242,26 @@ async fn patiently<T>(
     }
 }
 
-type Unsent = (Option<Request<Outgoing>>, EgressReason);
-
 #[expect(clippy::manual_async_fn, reason = "an async fn would be larger")]
 fn send_on<'r>(
     sender: Sender,
     lease: Lease,
     target: &'r Target,
     mut request: Request<Outgoing>,
-) -> impl Future<Output = Result<(Response<UpstreamBody>, Option<Lease>), Unsent>> + 'r {
+) -> impl Future<Output = Result<(Response<UpstreamBody>, Option<Lease>), Unanswered>> + 'r {
     async move {
+        let mut copy = None;
         let (sent, connection) = match sender {
             Sender::ByHand(connection) => {
                 hop::for_http1(&mut request, target);
-                let sent = connection.send(request).await.map_err(|reason| (None, reason))?;
+                let sent = connection.send(request).await.map_err(|(request, reason)| {
+                    (request.filter(|request| request.method().is_safe()), reason)
+                })?;
                 return Ok((sent.0, Some(lease.holding(Some(sent.1)))));
             }
             Sender::Http1(mut sender) => {
                 hop::for_http1(&mut request, target);
+                copy = repeatable(&request).map(Box::new);
                 let sent = sender.send(request).await;
                 (sent, Some(Held::Library(sender)))
             }
@@ -267,9 +272,26 @@ fn send_on<'r>(
         };
         match sent {
             Ok(response) => Ok((response.map(UpstreamBody::Library), Some(lease.holding(connection)))),
-            Err(mut error) => Err((error.take_message(), reason_of(&error))),
+            Err(mut error) => {
+                let reason = reason_of(&error);
+                let copy = copy.filter(|_| reason == EgressReason::UpstreamClosed).map(|copy| *copy);
+                Err((error.take_message().or(copy), reason))
+            }
         }
     }
+}
+
+/// What is sent if the library does not give a request back, for one that changes nothing and has no body.
+fn repeatable(request: &Request<Outgoing>) -> Option<Request<Outgoing>> {
+    let bare = request.method().is_safe() && request.body().is_end_stream();
+    bare.then(|| {
+        let mut copy = Request::new(Outgoing::again(Bytes::new()));
+        *copy.method_mut() = request.method().clone();
+        *copy.uri_mut() = request.uri().clone();
+        *copy.headers_mut() = request.headers().clone();
+        *copy.extensions_mut() = request.extensions().clone();
+        copy
+    })
 }
 
 /// The answer, without what is not for the client.

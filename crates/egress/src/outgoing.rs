@@ -221,7 +221,7 @@ impl Outgoing {
         Self { body: RequestBody::rewritten(body), left: u64::MAX, watch: None, progress }
     }
 
-    /// A body that has gone out, for who only pretends to send it once more.
+    /// A body that has gone out, and was looked at then, for who sends it once more or pretends to.
     pub fn again(body: Bytes) -> Self {
         let progress = Arc::default();
         Self { body: RequestBody::Whole(body), left: u64::MAX, watch: None, progress }

@@ -106,10 +106,11 @@ pub fn start_sharing(start: &mut dyn FnMut()) -> io::Result<i32> {
         127
     }
     threads::require_single()?;
-    let mut stack = vec![0u128; STACK / size_of::<u128>()];
+    // Not filled with zeros: that would write to all of it, and little of it is used.
+    let mut stack = Vec::<u128>::with_capacity(STACK / size_of::<u128>());
     let mut start = start;
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
-    let top = stack.as_mut_ptr_range().end;
+    let top = stack.spare_capacity_mut().as_mut_ptr_range().end;
     // SAFETY: the stack grows downwards from the end of `stack`, which is aligned and lives until the call returns;
     // with CLONE_VFORK that is when the child has left this memory. There is a single thread, so the child is
     // the only one that runs here until then. Returning from `enter` ends the child and runs nothing else.

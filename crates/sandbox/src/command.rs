@@ -135,11 +135,17 @@ fn prepare(command: &Command, terminal: Option<&Terminal>) -> io::Result<()> {
 /// Puts the descriptors at 0, 1, 2 and on, and lets every other one close when the program starts.
 fn place(streams: &[BorrowedFd<'_>]) -> io::Result<()> {
     let first_free = u32::try_from(streams.len()).map_err(io::Error::other)?;
-    // First above everything, so that no number is overwritten before it has been copied.
-    let above: Vec<OwnedFd> =
-        streams.iter().map(|stream| rustix::io::fcntl_dupfd_cloexec(stream, 64)).collect::<Result<_, _>>()?;
-    for (number, stream) in (0..).zip(&above) {
-        cofferdam_linux_sys::descriptors::place(stream.as_fd(), number)?;
+    // First above everything, so that no number is overwritten before it has been copied. Where they are above all of
+    // these numbers already, there is nothing to overwrite.
+    let is_above = |stream: &BorrowedFd<'_>| stream.as_raw_fd().cast_unsigned() >= first_free;
+    let above: Vec<OwnedFd> = if streams.iter().all(is_above) {
+        Vec::new()
+    } else {
+        streams.iter().map(|stream| rustix::io::fcntl_dupfd_cloexec(stream, 64)).collect::<Result<_, _>>()?
+    };
+    let apart = if above.is_empty() { streams.to_vec() } else { above.iter().map(AsFd::as_fd).collect() };
+    for (number, stream) in (0..).zip(&apart) {
+        cofferdam_linux_sys::descriptors::place(*stream, number)?;
         debug_assert_ne!(stream.as_raw_fd(), number);
     }
     privileges::close_on_exec_from(first_free.max(3))

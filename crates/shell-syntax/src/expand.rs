@@ -15,7 +15,7 @@ const MOST_FIELDS: usize = 50_000;
 #[derive(Clone, Debug)]
 pub(crate) enum Atom<'a> {
     /// Text with the quotes already taken off.
-    Text { text: String, quoted: bool },
+    Text { text: Cow<'a, str>, quoted: bool },
     /// An expansion.
     Part { part: &'a ast::WordPartNode, quoted: bool },
 }
@@ -369,16 +369,16 @@ fn plain<'a>(word: &'a ast::Word, source: &'a str) -> Option<&'a str> {
     (!text.is_empty() && !text.starts_with('~') && !text.bytes().any(special)).then_some(text)
 }
 
-fn atoms<'a>(word: &'a ast::Word, source: &str) -> Vec<Atom<'a>> {
+fn atoms<'a>(word: &'a ast::Word, source: &'a str) -> Vec<Atom<'a>> {
     let mut atoms = Vec::with_capacity(word.parts.len());
     for part in &word.parts {
         match &part.kind {
             ast::WordPart::Literal(text) => unquoted_text(text.as_str(source, part.span), &mut atoms),
             ast::WordPart::SingleQuoted { value, .. } => {
-                atoms.push(Atom::Text { text: value.slice(source).to_owned(), quoted: true });
+                atoms.push(Atom::Text { text: value.slice(source).into(), quoted: true });
             }
             ast::WordPart::DoubleQuoted { parts, .. } => {
-                atoms.push(Atom::Text { text: String::new(), quoted: true });
+                atoms.push(Atom::Text { text: "".into(), quoted: true });
                 quoted_atoms(parts, source, &mut atoms);
             }
             _ => atoms.push(Atom::Part { part, quoted: false }),
@@ -401,11 +401,11 @@ fn is_list(part: &ast::WordPart) -> bool {
     }
 }
 
-fn quoted_atoms<'a>(parts: &'a [ast::WordPartNode], source: &str, atoms: &mut Vec<Atom<'a>>) {
+fn quoted_atoms<'a>(parts: &'a [ast::WordPartNode], source: &'a str, atoms: &mut Vec<Atom<'a>>) {
     for part in parts {
         match &part.kind {
             ast::WordPart::Literal(text) => {
-                atoms.push(Atom::Text { text: text.as_str(source, part.span).to_owned(), quoted: true });
+                atoms.push(Atom::Text { text: text.as_str(source, part.span).into(), quoted: true });
             }
             _ => atoms.push(Atom::Part { part, quoted: true }),
         }
@@ -413,9 +413,9 @@ fn quoted_atoms<'a>(parts: &'a [ast::WordPartNode], source: &str, atoms: &mut Ve
 }
 
 /// Takes the backslashes off; an escaped character is a quoted one.
-fn unquoted_text(text: &str, atoms: &mut Vec<Atom<'_>>) {
+fn unquoted_text<'a>(text: &'a str, atoms: &mut Vec<Atom<'a>>) {
     if !text.contains('\\') {
-        atoms.push(Atom::Text { text: text.to_owned(), quoted: false });
+        atoms.push(Atom::Text { text: text.into(), quoted: false });
         return;
     }
     let mut plain = String::new();
@@ -426,16 +426,16 @@ fn unquoted_text(text: &str, atoms: &mut Vec<Atom<'_>>) {
             continue;
         }
         if !plain.is_empty() {
-            atoms.push(Atom::Text { text: std::mem::take(&mut plain), quoted: false });
+            atoms.push(Atom::Text { text: std::mem::take(&mut plain).into(), quoted: false });
         }
         match rest.next() {
             Some('\n') => {}
-            Some(escaped) => atoms.push(Atom::Text { text: escaped.to_string(), quoted: true }),
-            None => atoms.push(Atom::Text { text: "\\".to_owned(), quoted: true }),
+            Some(escaped) => atoms.push(Atom::Text { text: escaped.to_string().into(), quoted: true }),
+            None => atoms.push(Atom::Text { text: "\\".into(), quoted: true }),
         }
     }
     if !plain.is_empty() {
-        atoms.push(Atom::Text { text: plain, quoted: false });
+        atoms.push(Atom::Text { text: plain.into(), quoted: false });
     }
 }
 
@@ -453,7 +453,7 @@ fn may_have_braces(word: &ast::Word, atoms: &[Atom<'_>]) -> bool {
 
 fn braces(atoms: Vec<Atom<'_>>) -> Vec<Vec<Atom<'_>>> {
     if opening_braces(&atoms) > 40 {
-        return vec![vec![Atom::Text { text: HOLE.to_string(), quoted: true }]];
+        return vec![vec![Atom::Text { text: HOLE.to_string().into(), quoted: true }]];
     }
     let mut pieces = Vec::new();
     for atom in atoms {
@@ -469,9 +469,11 @@ fn gather(pieces: Vec<Piece<Atom<'_>>>) -> Vec<Atom<'_>> {
     let mut atoms: Vec<Atom<'_>> = Vec::new();
     for piece in pieces {
         match (piece, atoms.last_mut()) {
-            (Piece::Character(character), Some(Atom::Text { text, quoted: false })) => text.push(character),
+            (Piece::Character(character), Some(Atom::Text { text, quoted: false })) => {
+                text.to_mut().push(character);
+            }
             (Piece::Character(character), _) => {
-                atoms.push(Atom::Text { text: character.to_string(), quoted: false });
+                atoms.push(Atom::Text { text: character.to_string().into(), quoted: false });
             }
             (Piece::Opaque(atom), _) => atoms.push(atom),
         }

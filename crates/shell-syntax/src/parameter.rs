@@ -32,7 +32,7 @@ impl Shell {
             _ => {}
         }
         let name = self.referred(name);
-        match self.variables.get(&name) {
+        match self.variables.get(name) {
             Some(Variable { value: Value::Scalar(word), .. }) => Some(word.clone().into()),
             Some(Variable { value: Value::List(words), .. }) => {
                 Some(words.first().cloned().unwrap_or_default().into())
@@ -40,7 +40,7 @@ impl Shell {
             Some(Variable { value: Value::Map(map), .. }) => {
                 Some(map.get("0").cloned().unwrap_or_default().into())
             }
-            None => self.well_known(&name).map(Expansion::from),
+            None => self.well_known(name).map(Expansion::from),
         }
     }
 
@@ -111,7 +111,7 @@ impl Shell {
         watch: &mut dyn Watch,
     ) -> Expansion {
         let Some(subscript) = &reference.subscript else { return self.value_of(reference.name.as_str()) };
-        let name = self.referred(reference.name.as_str());
+        let name = self.referred(reference.name.as_str()).to_owned();
         if let Some(selector) = subscript.selector() {
             let separate = selector == ast::SubscriptSelector::At;
             return match self.variables.get(&name).map(|variable| &variable.value) {

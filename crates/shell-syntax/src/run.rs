@@ -3,42 +3,14 @@
 use std::rc::Rc;
 
 use shuck_ast as ast;
-use shuck_parser::parser::{ParseStatus, Parser};
 
+use crate::reading::Reading;
+use crate::scan;
 use crate::shell::Function;
-use crate::{Doubt, FileContent, HOLE, Input, Redirect, RedirectKind, Shell, SimpleCommand, Watch, Word};
-use crate::{scan, second};
+use crate::{FileContent, Input, Redirect, RedirectKind, Shell, SimpleCommand, Watch, Word};
 
 /// Longer texts are parsed again when they come again.
 const LONGEST_REMEMBERED: usize = 16 * 1024;
-
-/// A text as the parsers see it.
-#[derive(Debug)]
-pub(crate) struct Reading {
-    /// The text that was parsed, which its tree refers to.
-    text: String,
-    file: ast::File,
-    doubts: Vec<Doubt>,
-}
-
-impl Reading {
-    fn of(text: &str) -> Self {
-        let masked = scan::masked(text);
-        let mut doubts = Vec::new();
-        if masked.is_some() && text.contains(HOLE) {
-            doubts.push(Doubt::Rejected);
-        }
-        let text = masked.unwrap_or_else(|| text.to_owned());
-        let (parsed, opinion) = second::beside(&text, || Parser::new(&text).parse());
-        if parsed.status != ParseStatus::Clean {
-            doubts.push(Doubt::Rejected);
-        } else if !second::agrees(opinion, &text, &parsed.file) {
-            doubts.push(Doubt::Disagreement);
-        }
-        let file = parsed.file;
-        Self { text, file, doubts }
-    }
-}
 
 impl Shell {
     /// Runs a text in this shell and gives what it would print, as far as that is known.
@@ -102,7 +74,11 @@ impl Shell {
         for doubt in &reading.doubts {
             self.doubt(doubt.clone());
         }
-        self.sequence(&reading.file.body, &reading.text, input, watch)
+        let mut output = Word::default();
+        for (file, source) in reading.pieces() {
+            self.sequence_into(&mut output, &file.body, source, input, watch);
+        }
+        output
     }
 
     /// What both parsers make of a text. Functions, traps and evaluated texts come again and again.
@@ -110,7 +86,7 @@ impl Shell {
         if let Some(known) = self.read.get(text) {
             return Rc::clone(known);
         }
-        let reading = Rc::new(Reading::of(text));
+        let reading = Rc::new(Reading::of(text, self.cut_from));
         if text.len() <= LONGEST_REMEMBERED && self.depth > 0 {
             self.read.insert(text.to_owned(), Rc::clone(&reading));
         }
@@ -125,13 +101,24 @@ impl Shell {
         watch: &mut dyn Watch,
     ) -> Word {
         let mut output = Word::default();
+        self.sequence_into(&mut output, sequence, source, input, watch);
+        output
+    }
+
+    fn sequence_into(
+        &mut self,
+        output: &mut Word,
+        sequence: &ast::StmtSeq,
+        source: &str,
+        input: &Input,
+        watch: &mut dyn Watch,
+    ) {
         for statement in &sequence.stmts {
             let printed = self.deeper(|shell| shell.statement(statement, source, input, watch));
             if output.text().len() < scan::LONGEST {
                 output.push(&printed);
             }
         }
-        output
     }
 
     pub(crate) fn maybe<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {

@@ -9,6 +9,7 @@ use crate::scan;
 const SMALL: usize = 40;
 /// More than this is not given to it at all.
 const LARGE: usize = 8_000;
+/// Room for all brackets that may be open at once.
 const LARGE_STACK: usize = 96 << 20;
 
 /// What the second parser makes of a text.
@@ -49,6 +50,20 @@ pub(crate) fn agrees(opinion: Opinion, text: &str, file: &first::File) -> bool {
     let mut ours = Listing::default();
     ours.sequence(&file.body, text);
     ours.0 == theirs.0
+}
+
+/// Does the same work several times at once, where there is room for the second parser on every text that is admitted.
+pub(crate) fn several<T: Send>(times: usize, work: impl Fn() -> T + Copy + Send) -> Vec<Option<T>> {
+    std::thread::scope(|scope| {
+        let builder = || std::thread::Builder::new().stack_size(LARGE_STACK);
+        let threads: Vec<_> = (0..times).filter_map(|_| builder().spawn_scoped(scope, work).ok()).collect();
+        threads.into_iter().map(|thread| thread.join().ok()).collect()
+    })
+}
+
+/// The same for a piece of a text, in one of [`several`] threads.
+pub(crate) fn agrees_on_piece(text: &str, file: &first::File) -> bool {
+    scan::openings(text) <= LARGE && agrees(Opinion::Later, text, file)
 }
 
 fn commands(text: &str) -> Option<Listing> {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use crate::run::Reading;
+use crate::reading::{self, Reading};
 pub(crate) use crate::variables::{Value, Variable, Variables};
 use crate::{Doubt, Parsed, Source, Word};
 
@@ -137,6 +137,8 @@ pub struct Shell {
     pub(crate) read: HashMap<String, Rc<Reading>>,
     /// How many bytes may still be parsed: text within text is read again at every level.
     pub(crate) budget: Option<usize>,
+    /// Texts of this length and longer are parsed in pieces.
+    pub(crate) cut_from: usize,
 }
 
 impl Shell {
@@ -162,6 +164,7 @@ impl Shell {
             kept: 0,
             read: HashMap::new(),
             budget: None,
+            cut_from: reading::CUT_FROM,
         }
     }
 
@@ -257,24 +260,27 @@ impl Shell {
 
     pub fn run_uncalled(&mut self, watch: &mut dyn Watch) {
         self.run_traps(0, watch);
-        let aliases: Vec<String> = self.aliases.values().cloned().collect();
-        for text in aliases {
+        // By name, so that the same text is told in the same order every time.
+        let mut aliases: Vec<(String, String)> = self.aliases.clone().into_iter().collect();
+        aliases.sort_unstable();
+        for (_, text) in aliases {
             self.run_child(&text, Vec::new(), &Input::Inherited, watch);
         }
-        let bodies: Vec<Rc<str>> = self
+        let mut bodies: Vec<(String, Rc<str>)> = self
             .functions
-            .values()
-            .filter(|function| !function.called)
-            .map(|function| Rc::clone(&function.body))
+            .iter()
+            .filter(|(_, function)| !function.called)
+            .map(|(name, function)| (name.clone(), Rc::clone(&function.body)))
             .collect();
-        for body in bodies {
+        bodies.sort_unstable();
+        for (_, body) in bodies {
             let argument = Word::unknown(Some(Source::Variable("1".to_owned())));
             self.run_child(&body, vec![argument; 3], &Input::Inherited, watch);
         }
     }
 
     pub(crate) fn set(&mut self, name: &str, value: Value) {
-        let name = self.referred(name);
+        let name = self.referred(name).to_owned();
         if let Value::List(words) = &value {
             self.kept += words.iter().map(|word| word.text().len() + 64).sum::<usize>();
         }
@@ -290,7 +296,7 @@ impl Shell {
     }
 
     /// The variable that a reference variable stands for; itself for others.
-    pub(crate) fn referred(&self, name: &str) -> String {
+    pub(crate) fn referred<'a>(&'a self, name: &'a str) -> &'a str {
         let mut name = name;
         for _ in 0..8 {
             match self.variables.get(name) {
@@ -298,15 +304,25 @@ impl Shell {
                 _ => break,
             }
         }
-        name.to_owned()
+        name
     }
+}
+
+/// The parts of a path between slashes. Parts are short, and a search that is made for long texts is slow on them.
+fn components(path: &str) -> impl Iterator<Item = &str> {
+    let mut start = 0;
+    path.as_bytes().split(|byte| *byte == b'/').map(move |part| {
+        let from = start;
+        start += part.len() + 1;
+        &path[from..from + part.len()]
+    })
 }
 
 /// Joins and cleans a path as text; links are not looked at.
 pub fn normalise(directory: &str, path: &str) -> String {
     let mut whole = String::with_capacity(directory.len() + path.len() + 2);
     let base = if path.starts_with('/') { "" } else { directory };
-    for part in base.split('/').chain(path.split('/')) {
+    for part in components(base).chain(components(path)) {
         match part {
             "" | "." => {}
             ".." => whole.truncate(whole.rfind('/').unwrap_or(0)),

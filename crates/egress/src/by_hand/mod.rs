@@ -13,7 +13,7 @@ mod replayed;
 
 pub(crate) use heads::Spelled;
 pub(crate) use inward::{Rest, requests};
-pub(crate) use outward::{ByHand, Held, Remaining};
+pub(crate) use outward::{ByHand, Held, Remaining, Unanswered};
 
 use std::cell::RefCell;
 use std::io;

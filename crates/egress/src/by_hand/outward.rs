@@ -35,6 +35,9 @@ pub(crate) enum Held {
     Library(Http1),
 }
 
+/// Why there is no answer, and the request, unless a part of one came.
+pub(crate) type Unanswered = (Option<Request<Outgoing>>, EgressReason);
+
 /// What is still to come of an answer.
 pub(crate) struct Remaining {
     /// Read already.
@@ -60,27 +63,33 @@ impl ByHand {
         quiet && !self.spoiled
     }
 
-    /// Sends a request and waits for the head of its answer.
+    /// Sends a request and waits for the head of its answer. The request comes back if nothing did.
     pub async fn send(
         mut self,
         request: Request<Outgoing>,
-    ) -> Result<(Response<UpstreamBody>, Held), EgressReason> {
+    ) -> Result<(Response<UpstreamBody>, Held), Unanswered> {
         let (parts, body) = request.into_parts();
-        let body = whole(body).await?;
+        let body = whole(body).await.map_err(|reason| (None, reason))?;
         let announced = parts.headers.contains_key(CONTENT_LENGTH).then(|| heads::announced(&parts.headers));
         if announced.unwrap_or(Ok(None)) != Ok(Some(body.len() as u64)) && !body.is_empty() {
-            return Err(EgressReason::BodyMalformed);
+            return Err((None, EgressReason::BodyMalformed));
         }
         // It has the credential in it.
         let mut out = Zeroizing::new(Vec::with_capacity(heads::room_for_request(&parts) + body.len()));
         heads::write_request(&parts, &mut out);
         out.extend_from_slice(&body);
-        self.write(&out).await?;
+        let written = self.write(&out).await;
         drop(out);
         let mut read = Bytes::new();
         loop {
-            let more = poll_fn(|context| poll_bytes(&mut self.stream, context)).await;
-            let more = more.ok().filter(|more| !more.is_empty()).ok_or(EgressReason::UpstreamClosed)?;
+            let more = match written {
+                Ok(()) => poll_fn(|context| poll_bytes(&mut self.stream, context)).await,
+                Err(_) => Ok(Bytes::new()),
+            };
+            let Some(more) = more.ok().filter(|more| !more.is_empty()) else {
+                let request = Request::from_parts(parts, Outgoing::again(body));
+                return Err((Some(request).filter(|_| read.is_empty()), EgressReason::UpstreamClosed));
+            };
             read = if read.is_empty() { more } else { Bytes::from([read, more].concat()) };
             match heads::answer(&read) {
                 Beginning::Partial if read.len() < LONGEST => {}
@@ -92,18 +101,16 @@ impl ByHand {
                 }
                 Beginning::Partial | Beginning::Other => {
                     let request = Request::from_parts(parts, Outgoing::again(body));
-                    return Box::pin(replay(self.stream, read, request)).await;
+                    let replayed = Box::pin(replay(self.stream, read, request)).await;
+                    return replayed.map_err(|reason| (None, reason));
                 }
             }
         }
     }
 
-    async fn write(&mut self, bytes: &[u8]) -> Result<(), EgressReason> {
-        let written = async {
-            self.stream.write_all(bytes).await?;
-            self.stream.flush().await
-        };
-        written.await.map_err(|_: std::io::Error| EgressReason::UpstreamClosed)
+    async fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.stream.write_all(bytes).await?;
+        self.stream.flush().await
     }
 
     /// The next piece of an answer, or none at its end.

@@ -254,3 +254,46 @@ fn req_e26_an_answer_that_breaks_off_does_so_for_the_client_and_on_record() {
         assert!(!record.contains(SECRET));
     }
 }
+
+/// Answers one request on each connection, and goes away when it has heard another.
+fn forgetful() -> (SocketAddr, Asked) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    let address = listener.local_addr().expect("a bound address");
+    let (asked, heads) = channel();
+    std::thread::spawn(move || {
+        for (number, mut stream) in listener.incoming().flatten().enumerate() {
+            let asked = asked.clone();
+            std::thread::spawn(move || {
+                for turn in 0..2 {
+                    let Some(head) = read_head(&mut stream) else { return };
+                    let _ = asked.send((number, head));
+                    if turn == 0 {
+                        stream.write_all(LENGTH.as_bytes()).expect("a client");
+                    }
+                }
+            });
+        }
+    });
+    (address, heads)
+}
+
+#[test]
+fn req_e26_what_changes_nothing_is_asked_again_when_a_host_closes_an_idle_connection_just_then() {
+    // The last is read and sent by the library.
+    for (method, more, again) in
+        [("GET", "", true), ("OPTIONS", "", true), ("DELETE", "", false), ("GET", "TE: trailers\r\n", true)]
+    {
+        let (address, asked) = forgetful();
+        let proxied = proxied(address);
+        let mut client = TcpStream::connect(proxied.address).expect("the proxy listens");
+        let ask = format!("{method} /length HTTP/1.1\r\nHost: socket.example.test\r\n{more}\r\n");
+        client.write_all(ask.as_bytes()).expect("the proxy reads");
+        assert_eq!(answer(&mut client).1, "ok");
+        client.write_all(ask.as_bytes()).expect("the proxy reads");
+        let head = read_head(&mut client).expect("an answer");
+        let status = if again { "HTTP/1.1 200 " } else { "HTTP/1.1 502 " };
+        assert!(head.starts_with(status), "{method} {more}: {head}");
+        let heard: Vec<usize> = asked.try_iter().map(|(connection, _)| connection).collect();
+        assert_eq!(heard, if again { vec![0, 0, 1] } else { vec![0, 0] }, "{method} {more}");
+    }
+}

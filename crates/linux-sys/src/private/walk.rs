@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags};
+use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
@@ -25,9 +25,12 @@ const LAST: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEX
 ///
 /// A link in the last component is refused whoever made it. Above that, a link is followed only where nobody
 /// but the administrator can have put it (`/home` is one on some systems): a link that we would have had to
-/// make ourselves was made by somebody else. `RESOLVE_NO_SYMLINKS` for the whole path was rejected for that
-/// reason; one component at a time needs no `openat2` either, which older container filters refuse.
+/// make ourselves was made by somebody else. `RESOLVE_NO_SYMLINKS` for the whole path cannot tell the two apart, and older
+/// container filters refuse `openat2`, so it only ever says yes: to a path without any link, which is nearly every one.
 pub(super) fn directory(path: &Path, missing: Missing) -> Result<OwnedFd, PrivateError> {
+    if let Some(opened) = without_a_link(path) {
+        return checked(opened, path);
+    }
     let mut here = open_start(path)?;
     let mut so_far = PathBuf::new();
     let mut components = path.components().peekable();
@@ -46,6 +49,13 @@ pub(super) fn directory(path: &Path, missing: Missing) -> Result<OwnedFd, Privat
     }
     // Only `/`, `.` and `..` end without a name, and none of them is a private directory.
     Err(PrivateError::new(path, Problem::NotAName))
+}
+
+/// The directory, if it is there and no component on the way to it is a link: what the walk would have opened, in one call
+/// instead of two for each component.
+fn without_a_link(path: &Path) -> Option<OwnedFd> {
+    let named = matches!(path.components().next_back(), Some(Component::Normal(_)));
+    named.then(|| fs::openat2(CWD, path, LAST, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok())?
 }
 
 fn open_start(path: &Path) -> Result<OwnedFd, PrivateError> {
@@ -77,7 +87,10 @@ pub(super) fn last(
     path: &Path,
     missing: Missing,
 ) -> Result<OwnedFd, PrivateError> {
-    let opened = open_or_make(here, name, path, (LAST, missing))?;
+    checked(open_or_make(here, name, path, (LAST, missing))?, path)
+}
+
+fn checked(opened: OwnedFd, path: &Path) -> Result<OwnedFd, PrivateError> {
     let stat = fs::fstat(&opened).map_err(|errno| PrivateError::system(path, "examine", errno))?;
     super::check_owner_and_mode(path, &stat, DIRECTORY_MODE)?;
     Ok(opened)

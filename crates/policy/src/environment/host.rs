@@ -23,6 +23,10 @@ impl HostEnvironment {
         self.variables.get(name.as_ref()).map(OsString::as_os_str)
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.variables.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+
     pub(super) fn names(&self) -> impl Iterator<Item = &OsStr> {
         self.variables.keys().map(OsString::as_os_str)
     }

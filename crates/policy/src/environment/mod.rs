@@ -61,6 +61,18 @@ pub fn build(host: &HostEnvironment, request: &Request<'_>, providers: &Provider
     Built { environment: ChildEnvironment::of(variables), decisions }
 }
 
+/// The variables that hold a credential, by their names or by their values, and these values. For one who asks nothing else
+/// of an environment: no environment is built, and no reason is given.
+pub fn credentials<'h>(
+    host: &'h HostEnvironment,
+    providers: &ProviderVariables<'_>,
+) -> impl Iterator<Item = (&'h OsStr, &'h OsStr)> {
+    host.iter().filter(|(name, value)| {
+        let capitals = name.as_bytes().to_ascii_uppercase();
+        sign_of_credential(providers, name, &capitals, Some(value)).is_some()
+    })
+}
+
 /// What would happen to one variable.
 pub struct Explained {
     pub decision: Decision,
@@ -119,7 +131,7 @@ impl<'a> Judge<'a> {
     fn judge(&self, name: &OsStr) -> Judged<'a> {
         let value = self.host.get(name);
         let capitals = name.as_bytes().to_ascii_uppercase();
-        let sign = self.sign_of_credential(name, &capitals, value);
+        let sign = sign_of_credential(self.providers, name, &capitals, value);
         let (rule, value) = self
             .fixed(name)
             .or_else(|| self.wished(name, value))
@@ -190,21 +202,26 @@ impl<'a> Judge<'a> {
             Some(None) => (Rule::UnfitValue(operational.purpose), None),
         }
     }
+}
 
-    /// Names first: they tell more than a value, and most values are never looked at for long.
-    fn sign_of_credential(&self, name: &OsStr, capitals: &[u8], value: Option<&OsStr>) -> Option<Rule> {
-        let registered = name.to_str().and_then(|name| {
-            let mut naming = self.providers.naming(name);
-            naming.find(|(_, holds)| *holds == Holds::Credential).map(|(provider, _)| provider.to_owned())
-        });
-        if let Some(provider) = registered {
-            return Some(Rule::ProviderCredential(provider));
-        }
-        if let Some(pattern) = credential_name::pattern(capitals) {
-            return Some(Rule::CredentialName(pattern));
-        }
-        credential_value::shape(value?.as_bytes()).map(Rule::CredentialValue)
+/// Names first: they tell more than a value, and most values are never looked at for long.
+fn sign_of_credential(
+    providers: &ProviderVariables<'_>,
+    name: &OsStr,
+    capitals: &[u8],
+    value: Option<&OsStr>,
+) -> Option<Rule> {
+    let registered = name.to_str().and_then(|name| {
+        let mut naming = providers.naming(name);
+        naming.find(|(_, holds)| *holds == Holds::Credential).map(|(provider, _)| provider.to_owned())
+    });
+    if let Some(provider) = registered {
+        return Some(Rule::ProviderCredential(provider));
     }
+    if let Some(pattern) = credential_name::pattern(capitals) {
+        return Some(Rule::CredentialName(pattern));
+    }
+    credential_value::shape(value?.as_bytes()).map(Rule::CredentialValue)
 }
 
 /// Programs that guess an encoding from an empty environment guess ASCII. A choice that the user made, whatever

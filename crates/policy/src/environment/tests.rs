@@ -120,6 +120,28 @@ fn req_s02_an_allowed_name_does_not_carry_a_credential() {
 }
 
 #[test]
+fn req_s02_what_is_a_credential_does_not_depend_on_who_asks() {
+    let variables = [
+        ("TERM", "sk-proj-abcdefghijklmnop1234567890"),
+        ("PATH", "/bin:https://me:pw@x/"),
+        ("ACME_LOGIN", "hunter2hunter2"),
+        ("acme_token", "x"),
+        ("EDITOR", "vi"),
+        ("LANG", "de_DE.UTF-8"),
+    ];
+    let host = HostEnvironment::new(variables.map(|(name, value)| (name.into(), value.into())));
+    let registry = registry();
+    let providers = ProviderVariables::new(&registry);
+    let asked: Vec<_> = credentials(&host, &providers).map(|(name, _)| name.to_owned()).collect();
+    let built = build(&host, &Request::plain(Trust::Tool), &providers);
+    let judged = built.decisions.iter().filter(|decision| decision.credential);
+    assert_eq!(asked, judged.map(|decision| decision.name.clone()).collect::<Vec<_>>());
+    assert_eq!(asked, ["ACME_LOGIN", "PATH", "TERM", "acme_token"]);
+    let values: Vec<_> = credentials(&host, &providers).map(|(_, value)| value).collect();
+    assert_eq!(values[0], "hunter2hunter2");
+}
+
+#[test]
 fn req_s06_utf8_is_assured_and_a_choice_is_kept() {
     let request = Request::plain(Trust::Unknown);
     let chosen = |variables| {

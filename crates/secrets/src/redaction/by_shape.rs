@@ -68,13 +68,14 @@ impl Beginnings {
 /// Beginnings of beginnings, none of which starts another: the fewer there are, the faster they are found, and all
 /// shapes are tried wherever one of them stands.
 fn literals() -> Vec<&'static [u8]> {
-    let mut literals: Vec<&[u8]> = shapes().map(|shape| shape.parts[0].literal).collect();
-    for literal in &mut literals {
-        *literal = &literal[..literal.len().min("-----BEGIN ".len())];
-    }
+    let mut literals: Vec<&[u8]> = shapes().map(|shape| beginning(shape.parts[0].literal)).collect();
     literals.sort_unstable();
     literals.dedup_by(|later, first| later.starts_with(first));
     literals
+}
+
+fn beginning(literal: &[u8]) -> &[u8] {
+    &literal[..literal.len().min("-----BEGIN ".len())]
 }
 
 pub(super) fn shapes() -> impl Iterator<Item = &'static Shape> {
@@ -89,6 +90,16 @@ pub(super) struct ByShape {
     before: [u8; 3],
     swallowing: Option<Swallowing>,
     matches: u64,
+    finding: Finding,
+}
+
+/// How beginnings are found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Finding {
+    /// By what is compiled once for all streams of a process.
+    Compiled,
+    /// One after the other: a process that looks at a line or two would compile for longer than it looks.
+    InTurn,
 }
 
 struct Swallowing {
@@ -110,7 +121,12 @@ enum Judgement {
 impl ByShape {
     pub(super) fn new(replacement: Replacement, except: Arc<BTreeSet<Vec<u8>>>) -> Self {
         let held = Zeroizing::new(Vec::new());
-        Self { replacement, except, held, before: [0; 3], swallowing: None, matches: 0 }
+        let finding = Finding::Compiled;
+        Self { replacement, except, held, before: [0; 3], swallowing: None, matches: 0, finding }
+    }
+
+    pub(super) fn find_in_turn(&mut self) {
+        self.finding = Finding::InTurn;
     }
 
     pub(super) fn matches(&self) -> u64 {
@@ -153,7 +169,7 @@ impl ByShape {
         let mut passed = self.swallow(text, 0, output);
         let mut at = passed;
         let kept = loop {
-            let Some(begin) = BEGINNINGS.find(text, at) else {
+            let Some(begin) = self.next_beginning(text, at) else {
                 break self.unfinished_beginning(text, at);
             };
             at = begin + 1;
@@ -177,6 +193,17 @@ impl ByShape {
         output.pass(passed, kept);
         self.remember(&text[..kept]);
         kept
+    }
+
+    fn next_beginning(&self, text: &[u8], from: usize) -> Option<usize> {
+        match self.finding {
+            Finding::Compiled => BEGINNINGS.find(text, from),
+            // Most places are in the middle of a word, where nothing begins.
+            Finding::InTurn => (from..text.len()).find(|at| {
+                self.may_begin(text, *at)
+                    && shapes().any(|shape| text[*at..].starts_with(beginning(shape.parts[0].literal)))
+            }),
+        }
     }
 
     /// Goes on swallowing from `from`, and returns where that ends.

@@ -12,7 +12,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 /// At the end of a stream, the start of a form that is at least this long is taken for a secret that was cut
 /// off: a program that shortens its output must not thereby show all of a key but its last letter.
-const CUT_OFF: usize = 16;
+pub(super) const CUT_OFF: usize = 16;
 /// As long as the automaton is deeper than this, it goes on byte by byte; the filter is not worth restarting.
 const SHALLOW: usize = 3;
 

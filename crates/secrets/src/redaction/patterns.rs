@@ -1,6 +1,7 @@
 //! All secrets, compiled for searching.
 
 use super::automaton::Automaton;
+use super::by_value::CUT_OFF;
 use super::filter::{Filter, SHORTEST};
 use super::forms;
 
@@ -41,7 +42,7 @@ impl Patterns {
         let mut values = Vec::new();
         let mut refused = Vec::new();
         for (label, value) in secrets {
-            match refusal(value) {
+            match refusal(value.len()) {
                 Some(why) => refused.push(Refused { label: label.to_owned(), why }),
                 None => {
                     values.push((labels.len() as u32, value));
@@ -55,14 +56,20 @@ impl Patterns {
         (Self { automaton: Automaton::new(&forms), filter, labels, longest }, refused)
     }
 
+    /// Whether a value of this length could be found in a text of that length: whole, in its shortest form, or cut off
+    /// at the end. For one who has a text first, and would have to find out which values are secret.
+    pub fn could_find(value: usize, text: usize) -> bool {
+        refusal(value).is_none() && (value <= text + forms::SHORTER_BY || text >= CUT_OFF)
+    }
+
     /// The length of the longest form. A stream never keeps back as much, line breaks inside a form aside.
     pub fn longest(&self) -> usize {
         self.longest
     }
 }
 
-fn refusal(value: &[u8]) -> Option<Refusal> {
-    match value.len() {
+fn refusal(length: usize) -> Option<Refusal> {
+    match length {
         0..SHORTEST => Some(Refusal::TooShort { shortest: SHORTEST }),
         length if length > LONGEST => Some(Refusal::TooLong { longest: LONGEST }),
         _ => None,

@@ -11,9 +11,11 @@ fn shown(text: &str, except: &[&str]) -> String {
     let redactor = || Redactor::new(patterns(&[]), Replacement::Marker).with_shapes(Arc::clone(&except));
     let whole = run(redactor(), [text.as_bytes()]);
     assert_eq!(run(redactor(), text.as_bytes().chunks(1)), whole, "byte by byte");
+    assert_eq!(run(redactor().for_a_line(), [text.as_bytes()]), whole, "looked for in turn");
     for at in 0..text.len() {
         let chunks = [&text.as_bytes()[..at], &text.as_bytes()[at..]];
         assert_eq!(run(redactor(), chunks), whole, "cut at {at}");
+        assert_eq!(run(redactor().for_a_line(), chunks), whole, "looked for in turn, cut at {at}");
     }
     String::from_utf8(whole).unwrap()
 }

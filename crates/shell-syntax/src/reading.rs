@@ -1,0 +1,112 @@
+//! A text as both parsers see it.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use shuck_ast as ast;
+use shuck_parser::parser::{ParseStatus, Parser};
+
+use crate::{Doubt, HOLE, pieces, scan, second};
+
+/// Shorter texts are parsed as a whole: cutting them would save less than a thread costs.
+pub(crate) const CUT_FROM: usize = 8 * 1024;
+/// How many threads parse the pieces of a long text.
+const THREADS: usize = 2;
+
+#[derive(Debug)]
+pub(crate) struct Reading {
+    /// The text that was parsed, which its trees refer to.
+    text: String,
+    /// What stands where in the text, each with the place of its tree.
+    pieces: Vec<(Range<usize>, usize)>,
+    files: Vec<ast::File>,
+    pub doubts: Vec<Doubt>,
+}
+
+impl Reading {
+    pub fn of(text: &str, cut_from: usize) -> Self {
+        let masked = scan::masked(text);
+        let mut doubts = Vec::new();
+        if masked.is_some() && text.contains(HOLE) {
+            doubts.push(Doubt::Rejected);
+        }
+        let text = masked.unwrap_or_else(|| text.to_owned());
+        if text.len() >= cut_from
+            && let Some(reading) = Self::of_pieces(&text, &doubts)
+        {
+            return reading;
+        }
+        let (parsed, opinion) = second::beside(&text, || Parser::new(&text).parse());
+        if parsed.status != ParseStatus::Clean {
+            doubts.push(Doubt::Rejected);
+        } else if !second::agrees(opinion, &text, &parsed.file) {
+            doubts.push(Doubt::Disagreement);
+        }
+        Self { pieces: vec![(0..text.len(), 0)], text, files: vec![parsed.file], doubts }
+    }
+
+    /// The trees in the order of the text, each with the part of the text that it refers to.
+    pub fn pieces(&self) -> impl Iterator<Item = (&ast::File, &str)> {
+        self.pieces.iter().map(|(range, file)| (&self.files[*file], &self.text[range.clone()]))
+    }
+
+    /// The same text in pieces, of which those that are alike are parsed once. `None` where it cannot be cut, or where the
+    /// first parser refuses a piece: then a cut may be wrong, and what the whole text is shows only as a whole.
+    fn of_pieces(text: &str, doubts: &[Doubt]) -> Option<Self> {
+        let cuts = pieces::of(text);
+        if cuts.len() < 2 {
+            return None;
+        }
+        let mut places = HashMap::new();
+        let mut distinct = Vec::new();
+        let pieces = cuts.into_iter().map(|range| {
+            let piece = &text[range.clone()];
+            let place = *places.entry(piece).or_insert_with(|| {
+                distinct.push(piece);
+                distinct.len() - 1
+            });
+            (range, place)
+        });
+        let pieces: Vec<(Range<usize>, usize)> = pieces.collect();
+        let to_read: usize = distinct.iter().map(|piece| piece.len()).sum();
+        let twice = to_read <= scan::LONGEST_SECOND;
+        let mut doubts = doubts.to_vec();
+        let mut files = Vec::with_capacity(distinct.len());
+        let mut agree = twice;
+        for (file, agrees) in parse_all(&distinct, twice)? {
+            agree &= agrees;
+            files.push(file);
+        }
+        if !agree {
+            doubts.push(Doubt::Disagreement);
+        }
+        Some(Self { text: text.to_owned(), pieces, files, doubts })
+    }
+}
+
+/// Every piece with whether both parsers agree on it, unless the first one refuses any of them.
+fn parse_all(pieces: &[&str], twice: bool) -> Option<Vec<(ast::File, bool)>> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(piece) = pieces.get(at) else { return Some(done) };
+            let parsed = Parser::new(piece).parse();
+            if parsed.status != ParseStatus::Clean {
+                next.store(pieces.len(), Ordering::Relaxed);
+                return None;
+            }
+            let agrees = twice && second::agrees_on_piece(piece, &parsed.file);
+            done.push((at, parsed.file, agrees));
+        }
+    };
+    let mut all: Vec<Option<(ast::File, bool)>> = pieces.iter().map(|_| None).collect();
+    for part in second::several(THREADS, work) {
+        for (at, file, agrees) in part?? {
+            all[at] = Some((file, agrees));
+        }
+    }
+    all.into_iter().collect()
+}
