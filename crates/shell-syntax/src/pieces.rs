@@ -352,7 +352,8 @@ impl<'a> Scanner<'a> {
     fn end_word(&mut self) -> Certain {
         let Some(start) = self.word.take() else { return Some(()) };
         let word = if self.plain { &self.bytes[start..self.at] } else { b"" };
-        let group = word == b"{" && self.command && self.top() != Some(Open::Condition);
+        let apart = matches!(self.peek(0), b' ' | b'\t' | b'\n');
+        let group = word == b"{" && apart && self.command && self.top() != Some(Open::Condition);
         if std::mem::take(&mut self.braces) > 0 && !group {
             return None;
         }

@@ -147,7 +147,8 @@ impl Scanner<'_> {
     pub(super) fn comment(&mut self) -> Certain {
         let rest = &self.bytes[self.at..];
         let length = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
-        let doubtful = self.before() == b')' || matches!(self.top(), Some(Open::Condition | Open::Glob));
+        let alone = matches!(self.before(), b' ' | b'\t' | b'\n' | b';' | b'(');
+        let doubtful = !alone || matches!(self.top(), Some(Open::Condition | Open::Glob));
         if doubtful || (self.last.is_some() && rest[..length].windows(2).any(|pair| pair == b"<<")) {
             return None;
         }

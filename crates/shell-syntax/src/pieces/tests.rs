@@ -37,6 +37,8 @@ fn what_is_not_certain_is_not_cut() {
         "alias a=b\nc\n",
         "{a\nb\n",
         "<{; a\nb\n",
+        "{<a\nb\n",
+        "<#'a\nb\n",
         "((a) b)\nc\n",
     ] {
         assert_eq!(cut(text), [text]);
