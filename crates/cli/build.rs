@@ -13,9 +13,5 @@ fn main() {
         for argument in ["-static", "-no-pie"] {
             println!("cargo::rustc-link-arg-bin=cofferdam={argument}");
         }
-        // Where the kernel has the file in large pages, because it was written in one piece, it maps two megabytes of it at
-        // once, if they lie in memory as they do in the file. A start touches a hundred places of the program: a hundred
-        // page faults, or a dozen. Nothing in the file gets larger.
-        println!("cargo::rustc-link-arg-bin=cofferdam=-Wl,-z,max-page-size=0x200000");
     }
 }

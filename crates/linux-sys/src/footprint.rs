@@ -32,13 +32,9 @@ unsafe extern "C" fn let_go(
         let page = rustix::param::page_size() as u64;
         let start = (object.dlpi_addr + segment.p_vaddr) & !(page - 1);
         let end = (object.dlpi_addr + segment.p_vaddr + segment.p_memsz) & !(page - 1);
-        // What comes back comes in small pages. Where the kernel has the file in large ones, it maps two megabytes at once:
-        // right for a start, which needs a little of everything, and not for one who waits.
-        for advice in [libc::MADV_NOHUGEPAGE, libc::MADV_DONTNEED] {
-            // SAFETY: these are whole pages of a private mapping of the program's file in which nothing was ever written,
-            // so dropping them changes nothing that can be read there. An error leaves them where they are.
-            unsafe { libc::madvise(start as *mut libc::c_void, (end - start) as usize, advice) };
-        }
+        // SAFETY: these are whole pages of a private mapping of the program's file in which nothing was ever written,
+        // so dropping them changes nothing that can be read there. An error leaves them where they are.
+        unsafe { libc::madvise(start as *mut libc::c_void, (end - start) as usize, libc::MADV_DONTNEED) };
     }
     0
 }
