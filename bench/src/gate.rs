@@ -43,6 +43,8 @@ pub fn run(bench: &mut Bench) {
         ("waves/9.dangerous", flagged),
         ("waves/9.harmless", |decision| decision == Decision::Allow),
         ("waves/9.floor", |decision| decision == Decision::Deny),
+        ("waves/10.dangerous", flagged),
+        ("waves/10.harmless", |decision| decision == Decision::Allow),
     ] {
         let lines = corpus(name);
         rate(name, &lines, right, &context);

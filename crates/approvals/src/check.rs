@@ -63,13 +63,17 @@ impl Judge<'_> {
             let other = RULE_INDEX.find(&lower).filter(|&at| RULES[at].ignore_case);
             exact.chain(other).collect()
         };
+        if found.is_empty() {
+            return;
+        }
+        let words: Vec<&str> = call.texts().collect();
         for at in found {
-            self.rule(shell, &RULES[at], call);
+            self.rule(shell, &RULES[at], call, &words);
         }
     }
 
-    fn rule(&mut self, shell: &mut Shell, rule: &'static Rule, call: &Call) {
-        if !self.applies(rule, call) || only_looks(rule, call) {
+    fn rule(&mut self, shell: &mut Shell, rule: &'static Rule, call: &Call, words: &[&str]) {
+        if !self.applies(rule, call, words) || only_looks(rule, call) {
             return;
         }
         if rule.unless_download
@@ -105,25 +109,25 @@ impl Judge<'_> {
         self.report(&report, call.line());
     }
 
-    fn applies(&self, rule: &Rule, call: &Call) -> bool {
+    fn applies(&self, rule: &Rule, call: &Call, words: &[&str]) -> bool {
         // Programs written in Go take `-help` for `--help`, and no rule is about asking for help.
         if rule.none.contains(&"--help") && call.has_word(&["-help"]) {
             return false;
         }
-        let lower: Vec<String> = match rule.ignore_case {
-            true => call.texts().map(str::to_ascii_lowercase).collect(),
-            false => Vec::new(),
-        };
-        let words: Vec<&str> = if rule.ignore_case {
-            lower.iter().map(String::as_str).collect()
+        let lower: Vec<String>;
+        let lower_words: Vec<&str>;
+        let words = if rule.ignore_case {
+            lower = words.iter().map(|word| word.to_ascii_lowercase()).collect();
+            lower_words = lower.iter().map(String::as_str).collect();
+            &lower_words
         } else {
-            call.texts().collect()
+            words
         };
         let one = |pattern: &str| words.iter().any(|word| word_fits(pattern, word, rule.exact));
-        starts(rule.sub, &words)
+        starts(rule.sub, words)
             && (rule.any.is_empty() || rule.any.iter().any(|pattern| one(pattern)))
             && rule.all.iter().all(|pattern| pattern.split('|').any(one))
-            && !rule.none.iter().any(|pattern| excuses(pattern, &words, rule.exact))
+            && !rule.none.iter().any(|pattern| excuses(pattern, words, rule.exact))
             && (rule.operand.is_empty()
                 || call.operands().any(|word| {
                     let value = word.text().split_once('=').map_or(word.text(), |(_, value)| value);

@@ -94,6 +94,17 @@ impl Judge<'_> {
         if let Some(input) = call.input.text() {
             texts.push(input.text().to_owned());
         }
+        // A file that this very text has written holds what it says.
+        let named = call.value(&["-f", "--file"]).map(cofferdam_shell_syntax::Word::text);
+        let fed = match &call.input {
+            cofferdam_shell_syntax::Input::File(path) => Some(path.text()),
+            _ => None,
+        };
+        for path in named.into_iter().chain(fed) {
+            if let Some(cofferdam_shell_syntax::FileContent::Text(text)) = shell.file(path) {
+                texts.push(text.text().to_owned());
+            }
+        }
         for text in &texts {
             for line in text.lines() {
                 let line = line.trim();

@@ -168,7 +168,8 @@ impl Judge<'_> {
                 );
             }
             "tee"
-                if call.input.text().is_some_and(|text| !text.is_unknown() && text.is_empty())
+                if (call.input.text().is_some_and(|text| !text.is_unknown() && text.is_empty())
+                    || matches!(&call.input, cofferdam_shell_syntax::Input::File(path) if path.text() == "/dev/null"))
                     && !call.has(&['a'], &["append"]) =>
             {
                 self.report(

@@ -56,6 +56,7 @@ fn judge_with(command: &str, context: &Context, calls: Option<Vec<Call>>) -> (Ve
         judged: HashSet::new(),
         harmless_targets: HashSet::new(),
         links: Vec::new(),
+        git_names: Vec::new(),
         memory: RandomState::new(),
     };
     shell.run_text(command, &mut judge);
@@ -120,6 +121,8 @@ pub(crate) struct Judge<'a> {
     pub harmless_targets: HashSet<u64>,
     /// Names that this text has given to other files, and what they stand for.
     pub links: Vec<crate::links::Link>,
+    /// Names that this text has given to git commands.
+    pub git_names: Vec<(String, String)>,
     /// Keys of its own for each judgement, so that nobody can make two names look the same.
     pub memory: RandomState,
 }
@@ -208,6 +211,7 @@ impl Judge<'_> {
             return;
         }
         self.handed_on(shell, &program, call);
+        self.git_aliases(shell, &program, call);
         self.interpreters(shell, &program, call);
         self.written_script(shell, call);
         self.downloaded_program(shell, &program, call);
@@ -354,7 +358,9 @@ impl Judge<'_> {
             matches!(redirect.kind, RedirectKind::Write | RedirectKind::Append)
                 && redirect.target.text() != "/dev/null"
         });
-        if words.first() == Some(&"yes") && kept && !command.piped {
+        let endless = words.first() == Some(&"yes")
+            || matches!(words.as_slice(), ["cat", "/dev/urandom" | "/dev/random" | "/dev/zero"]);
+        if endless && kept && !command.piped {
             self.report(&FILLS, words.join(" "));
         }
         if all && kept {

@@ -26,6 +26,7 @@ mod filling;
 mod finders;
 mod flow;
 mod gate;
+mod git_alias;
 mod grants;
 mod handed_on;
 mod inline;

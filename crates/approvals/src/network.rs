@@ -170,7 +170,10 @@ impl Judge<'_> {
         }
         let uploads = matches!(program, "http" | "https" | "xh" | "httpie")
             && (call.operands().any(|word| {
-                word.text().contains("@/") || word.text().contains("@~") || word.text().contains("@.")
+                word.text().contains("@/")
+                    || word.text().contains("@~")
+                    || word.text().contains("@.")
+                    || word.text().starts_with('@')
             }) || matches!(call.input, Input::File(_))
                 || matches!(&call.input, Input::Pipe { output, .. } if output.is_unknown()));
         if uploads && !local {

@@ -63,10 +63,9 @@ impl Judge<'_> {
             self.inspect(shell, &call.with_argv(inner));
             return true;
         }
-        let words: Vec<&str> = call.texts().filter(|text| !text.starts_with('-')).collect();
         let wrapper = WRAPPER_INDEX.find(program).map(|at| &WRAPPERS[at]).find(|wrapper| {
-            wrapper.sub.is_empty()
-                || wrapper.sub.iter().zip(&words).filter(|(a, b)| **a == **b).count() == wrapper.sub.len()
+            let words = call.texts().filter(|text| !text.starts_with('-'));
+            wrapper.sub.iter().zip(words).filter(|(a, b)| **a == *b).count() == wrapper.sub.len()
         });
         match wrapper {
             Some(wrapper) => {

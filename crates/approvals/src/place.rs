@@ -246,13 +246,14 @@ fn is_regenerable(component: &str) -> bool {
     ) {
         return false;
     }
-    let listed = |name: &str| REGENERABLE.binary_search(&name).is_ok();
-    if listed(&lower) || lower.ends_with('~') {
+    let listed = |name: &[u8]| REGENERABLE.binary_search_by(|known| known.as_bytes().cmp(name)).is_ok();
+    if listed(lower.as_bytes()) || lower.ends_with('~') {
         return true;
     }
-    lower
-        .split(['-', '_', '.', '*'])
-        .any(|token| listed(token.trim_end_matches(|c: char| c.is_ascii_digit())))
+    lower.as_bytes().split(|byte| matches!(byte, b'-' | b'_' | b'.' | b'*')).any(|token| {
+        let digits = token.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        listed(&token[..token.len() - digits])
+    })
 }
 
 #[cfg(test)]

@@ -167,6 +167,13 @@ impl Judge<'_> {
             }
             "grep" | "egrep" | "rg" | "ag" | "fgrep" | "awk" | "sed" => self.searched(shell, program, call),
             "find" | "fd" | "fdfind" | "bfs" => self.looked_for(call),
+            "docker" | "podman" | "nerdctl" | "kubectl" | "oc" if call.has_word(&["cp"]) => {
+                for word in call.operands() {
+                    if let Some((_, path)) = word.text().split_once(':') {
+                        self.secret_text(path, call);
+                    }
+                }
+            }
             "vim" | "vi" | "nano" | "code" | "nvim" | "emacs" | "docker" | "node" | "npm" | "make" => {
                 for word in call.operands() {
                     let path = call.path(word, self.context);

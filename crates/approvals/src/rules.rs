@@ -140,40 +140,68 @@ impl Index {
 
 include!(concat!(env!("OUT_DIR"), "/tables.rs"));
 
-/// Where a few letters stand in a word. The search of the standard library prepares for long texts, which costs more
-/// than to look.
-fn find(text: &str, part: &str) -> Option<usize> {
-    let Some((first, rest)) = part.as_bytes().split_first() else { return Some(0) };
-    let bytes = text.as_bytes();
-    let mut from = 0;
-    loop {
-        let at = from + bytes.get(from..)?.iter().position(|byte| byte == first)?;
-        if bytes[at + 1..].starts_with(rest) {
-            return Some(at);
-        }
-        from = at + 1;
-    }
-}
-
-/// Whether a pattern with `*` for anything fits the whole text.
+/// Whether a pattern with `*` for anything fits the whole text. Byte by byte: the searches of the standard library prepare
+/// for long texts, and patterns and words are short.
 pub(crate) fn fits(pattern: &str, text: &str) -> bool {
-    if pattern == text {
-        return true;
-    }
+    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
     // Most patterns have no star, and most others begin with something else.
-    let (pattern_start, text_start) = (pattern.as_bytes().first(), text.as_bytes().first());
-    if pattern_start != Some(&b'*') && pattern_start != text_start {
+    if pattern.first() != Some(&b'*') && pattern.first() != text.first() {
         return false;
     }
-    let Some((head, rest)) = pattern.split_once('*') else { return false };
-    let Some(mut text) = text.strip_prefix(head) else { return false };
-    let mut rest = rest;
-    while let Some((part, more)) = rest.split_once('*') {
-        match find(text, part) {
-            Some(at) => text = &text[at + part.len()..],
-            None => return false,
+    let (mut in_pattern, mut in_text) = (0, 0);
+    // Where the last star is, and how far into the text it reaches so far.
+    let mut star = None;
+    while in_text < text.len() {
+        match pattern.get(in_pattern) {
+            Some(b'*') => {
+                in_pattern += 1;
+                star = Some((in_pattern, in_text));
+            }
+            Some(byte) if *byte == text[in_text] => {
+                in_pattern += 1;
+                in_text += 1;
+            }
+            _ => {
+                let Some((after, reach)) = star else { return false };
+                (in_pattern, in_text) = (after, reach + 1);
+                star = Some((after, reach + 1));
+            }
         }
-        rest = more;
     }
-    text.len() >= rest.len() && text.ends_with(rest)
+    pattern[in_pattern..].iter().all(|byte| *byte == b'*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fits;
+
+    #[test]
+    fn stars_stand_for_anything() {
+        for (pattern, text) in [
+            ("", ""),
+            ("a", "a"),
+            ("*", ""),
+            ("*", "a"),
+            ("a*", "a"),
+            ("*b*", "abc"),
+            ("a*b*c", "aXbXbXc"),
+            ("*ab", "aab"),
+            ("*aab*", "aaab"),
+            ("**", "x"),
+            ("é*", "éa"),
+        ] {
+            assert!(fits(pattern, text), "{pattern} {text}");
+        }
+        for (pattern, text) in [
+            ("", "a"),
+            ("a", ""),
+            ("a*", "b"),
+            ("*b", "abc"),
+            ("a*b*c", "acb"),
+            ("ab*ba", "aba"),
+            ("a", "ab"),
+        ] {
+            assert!(!fits(pattern, text), "{pattern} {text}");
+        }
+    }
 }

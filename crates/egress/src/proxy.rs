@@ -3,15 +3,18 @@
 use std::fmt;
 use std::io;
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
 use cofferdam_audit::Recorder;
 use cofferdam_audit::event::EgressReason;
 use cofferdam_secrets::Store;
+use rustix::net::{SocketFlags, sockopt};
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::CertificateDer;
-use tokio::task::JoinSet;
+use tokio::io::Interest;
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::ca::Authority;
 use crate::client::{Client, Door};
@@ -25,7 +28,7 @@ use crate::mint::Mints;
 use crate::peer;
 use crate::resolve::Names;
 use crate::serve;
-use crate::shard::{Seat, Shards};
+use crate::shard::{Places, Seat, Shards};
 use crate::stand_in::StandInKey;
 use crate::tokens::Tokens;
 
@@ -135,25 +138,54 @@ impl Proxy {
     /// handed over from elsewhere. All connections end with the future.
     pub async fn serve(&self, listener: TcpListener, client: Client) -> io::Result<()> {
         listener.set_nonblocking(true)?;
-        let listener = tokio::net::TcpListener::from_std(listener)?;
-        let client = Arc::new(client);
-        let mut connections = JoinSet::new();
-        loop {
-            match listener.accept().await.and_then(|(stream, _)| stream.into_std()) {
-                Ok(stream) => {
-                    while connections.try_join_next().is_some() {}
-                    let connected = Connected::new(&client);
-                    if connected.crowd == Crowd::FarTooMany {
-                        continue;
-                    }
-                    self.dialler.get_ready();
-                    let (seat, client) = (self.shards.seat(), client.clone());
-                    let runtime = seat.runtime.clone();
-                    connections.spawn_on(connection((seat, connected), client, stream), &runtime);
+        // Those that are accepted have it from their listener. What is written is whole; to wait for more would only
+        // delay it.
+        let _ = sockopt::set_tcp_nodelay(&listener, true);
+        let (places, dialler) = (self.shards.places(), self.dialler.clone());
+        let accepting = accept(listener, Arc::new(client), places, dialler);
+        // On a thread that moves bytes: there a connection needs nobody to hand it over.
+        let mut accepting = Ends(self.shards.for_listener().spawn(accepting));
+        (&mut accepting.0).await.unwrap_or_else(|error| Err(io::Error::other(error)))
+    }
+}
+
+/// A task that ends with this value.
+struct Ends<T>(JoinHandle<T>);
+
+impl<T> Drop for Ends<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+async fn accept(
+    listener: TcpListener,
+    client: Arc<Client>,
+    places: Arc<Places>,
+    dialler: Arc<Dialler>,
+) -> io::Result<()> {
+    // By hand, because the runtime's own listener would register every connection with the thread that accepts it. What can
+    // be waited for without it is a stream, and to the runtime they are the same.
+    let listener = tokio::net::TcpStream::from_std(TcpStream::from(OwnedFd::from(listener)))?;
+    let mut connections = JoinSet::new();
+    loop {
+        let accepted = listener.async_io(Interest::READABLE, || {
+            Ok(rustix::net::accept_with(&listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?)
+        });
+        match accepted.await {
+            Ok(stream) => {
+                while connections.try_join_next().is_some() {}
+                let connected = Connected::new(&client);
+                if connected.crowd == Crowd::FarTooMany {
+                    continue;
                 }
-                // Out of descriptors, or a client that left before it was accepted: neither ends the service.
-                Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+                dialler.get_ready();
+                let (seat, runtime) = places.seat();
+                let connection = connection((seat, connected), client.clone(), TcpStream::from(stream));
+                connections.spawn_on(connection, runtime);
             }
+            // Out of descriptors, or a client that left before it was accepted: neither ends the service.
+            Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
         }
     }
 }

@@ -12,6 +12,7 @@ use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use cofferdam_audit::HostName;
@@ -34,11 +35,12 @@ use crate::body::Answer;
 use crate::by_hand::{self, Rest};
 use crate::client::{Client, Door};
 use crate::connect;
+use crate::drawn::Drawn;
 use crate::engine::Engine;
+use crate::filled::Filled;
 use crate::forward;
 use crate::head;
 use crate::outgoing::ClientBody;
-use crate::prefixed::Prefixed;
 use crate::refusal;
 use crate::shard::Shard;
 use crate::strict::{Strict, Verdict};
@@ -65,7 +67,6 @@ pub(crate) struct Inbound {
 /// Serves one connection to its end. How a client ends it is its own business, so errors go nowhere.
 pub(crate) async fn connection(shard: Arc<Shard>, client: Arc<Client>, stream: std::net::TcpStream) {
     let Ok(stream) = TcpStream::from_std(stream) else { return };
-    let _ = stream.set_nodelay(true);
     let _ = serve(shard, client, stream).await;
 }
 
@@ -79,7 +80,7 @@ enum Opened {
     Http2(Arc<Inbound>, Tls),
 }
 
-type Tls = Box<TlsStream<Prefixed<TcpStream>>>;
+type Tls = Box<TlsStream<Drawn<TcpStream>>>;
 
 async fn serve(shard: Arc<Shard>, client: Arc<Client>, stream: TcpStream) -> io::Result<()> {
     let opened = Box::pin(open(shard, client, stream)).await?;
@@ -130,7 +131,7 @@ async fn open(shard: Arc<Shard>, client: Arc<Client>, mut stream: TcpStream) -> 
                 Door::Proxy | Door::Shared => Protocol::Https.default_port(),
                 Door::Transparent { port } => port,
             };
-            handshake(shard, client, Prefixed::new(stream, first), Named::InHandshake { dialled, port }).await
+            handshake(shard, client, Drawn::new(stream, first), Named::InHandshake { dialled, port }).await
         }
         start if start.starts_with(CONNECT) => tunnelled(shard, client, stream, first).await,
         _ => {
@@ -193,7 +194,7 @@ async fn tunnelled(
         return Ok(Opened::Over);
     }
     match first[0] {
-        HANDSHAKE => handshake(shard, client, Prefixed::new(stream, first), Named::ByTunnel(tunnel)).await,
+        HANDSHAKE => handshake(shard, client, Drawn::new(stream, first), Named::ByTunnel(tunnel)).await,
         _ => {
             let target = tunnel.target().clone().in_the_clear();
             Ok(Opened::Clear(Inbound::new(shard, client, Arrival::Agreed(target)), stream, first))
@@ -233,7 +234,7 @@ enum Named {
 async fn handshake(
     shard: Arc<Shard>,
     client: Arc<Client>,
-    stream: Prefixed<TcpStream>,
+    stream: Drawn<TcpStream>,
     named: Named,
 ) -> io::Result<Opened> {
     let mut start = opening(&client, LazyConfigAcceptor::new(Acceptor::default(), stream)).await?;
@@ -284,9 +285,15 @@ impl Inbound {
         Arc::new(Self { engine: shard.engine.clone(), shard, client, arrival, verdict: Arc::default() })
     }
 
-    /// Whether a request is under way: each of them holds on to this, besides the connection and who keeps an eye on it.
+    /// Whether a request is under way: each of them holds on to this, besides the connection, who answers its requests and
+    /// who keeps an eye on it.
     pub fn is_busy(self: &Arc<Self>) -> bool {
-        Arc::strong_count(self) > 2
+        Arc::strong_count(self) > 3
+    }
+
+    /// Whether nothing is under way, nothing is left to be said, and there are so many connections that room counts.
+    fn rests(self: &Arc<Self>) -> bool {
+        self.verdict.is_resting() && !self.is_busy() && self.shard.is_crowded()
     }
 }
 
@@ -312,36 +319,52 @@ fn answered_before(
     })
 }
 
-/// HTTP/1.1.
-async fn requests<S>(inbound: Arc<Inbound>, stream: S, first: Vec<u8>) -> io::Result<()>
+/// HTTP/1.1: what is ordinary by hand, anything else by the library.
+///
+/// The library holds on to as much room between two requests as it would need for the next one, and a client may be idle
+/// for hours. So where there are many, it leaves when a client has nothing to say. It does not know the difference: there
+/// is nothing between two requests that the second depends on.
+async fn requests<S>(inbound: Arc<Inbound>, mut stream: S, mut first: Vec<u8>) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let Some(rest) = by_hand::requests(&inbound, stream, first).await? else { return Ok(()) };
-    Box::pin(others(inbound, rest)).await
+    loop {
+        let Some(rest) = by_hand::requests(&inbound, stream, first).await? else { return Ok(()) };
+        match Box::pin(others(&inbound, rest)).await? {
+            Some(resting) => (stream, first) = (resting, Vec::new()),
+            None => return Ok(()),
+        }
+    }
 }
 
-/// HTTP/1.1, whatever it is.
-async fn others<S>(inbound: Arc<Inbound>, Rest { stream, before, answer }: Rest<S>) -> io::Result<()>
+/// HTTP/1.1, whatever it is, until there is none of it for now: then the connection comes back.
+async fn others<S>(inbound: &Arc<Inbound>, Rest { stream, before, answer }: Rest<S>) -> io::Result<Option<S>>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let stream = Strict::new(stream, before, &inbound);
-    let answer = Mutex::new(answer);
+    let stream = Strict::new(Filled::new(stream), before, inbound);
+    let (answer, of_requests) = (Mutex::new(answer), inbound.clone());
     let service = service_fn(move |request: Request<Incoming>| {
         match answer.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(answer) => answered_before(request.into_body(), answer),
-            None => answered(inbound.clone(), request),
+            None => answered(of_requests.clone(), request),
         }
     });
-    http1::Builder::new()
+    let mut connection = http1::Builder::new()
         .preserve_header_case(true)
         .half_close(true)
         .auto_date_header(false)
         .serve_connection(TokioIo::new(stream), service)
-        .with_upgrades()
-        .await
-        .map_err(io::Error::other)
+        .with_upgrades();
+    let ended = poll_fn(|context| match Pin::new(&mut connection).poll(context) {
+        Poll::Ready(ended) => Poll::Ready(Some(ended)),
+        Poll::Pending if inbound.rests() => Poll::Ready(None),
+        Poll::Pending => Poll::Pending,
+    });
+    match ended.await {
+        Some(ended) => ended.map(|()| None).map_err(io::Error::other),
+        None => Ok(connection.into_parts().map(|parts| parts.io.into_inner().into_stream().into_stream())),
+    }
 }
 
 /// HTTP/2.
@@ -350,8 +373,9 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let stream = Watched::new(stream, Vigil::new(inbound.clone()));
-    let service = service_fn(move |request| answered(inbound.clone(), request));
-    http2::Builder::new(TokioExecutor::new())
+    let of_requests = inbound.clone();
+    let service = service_fn(move |request| answered(of_requests.clone(), request));
+    let ended = http2::Builder::new(TokioExecutor::new())
         .auto_date_header(false)
         .max_header_list_size(64 * 1024)
         .max_concurrent_streams(256)
@@ -359,6 +383,7 @@ where
         .initial_stream_window_size(1 << 20)
         .initial_connection_window_size(4 << 20)
         .serve_connection(TokioIo::new(stream), service)
-        .await
-        .map_err(io::Error::other)
+        .await;
+    drop(inbound);
+    ended.map_err(io::Error::other)
 }

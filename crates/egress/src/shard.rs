@@ -20,6 +20,8 @@ use crate::pool::Pool;
 
 /// More would not be faster: by then the memory and the network are what is waited for.
 const MOST: usize = 8;
+/// With as many connections on a thread what each of them holds on to while it is idle begins to count.
+const CROWD: usize = 64;
 /// How often what is kept for later is looked through.
 const SWEEP: Duration = Duration::from_secs(10);
 
@@ -32,14 +34,29 @@ pub(crate) struct Shard {
     load: AtomicUsize,
 }
 
+impl Shard {
+    pub fn is_crowded(&self) -> bool {
+        self.load.load(Ordering::Relaxed) > CROWD
+    }
+}
+
 /// One thread for each processor. They end with this value, and with them all connections.
 pub(crate) struct Shards {
     threads: Vec<Thread>,
+    places: Arc<Places>,
+    /// How many listeners were given to a thread.
+    listeners: AtomicUsize,
+}
+
+/// Where connections can be put. Whoever has this holds no thread.
+pub(crate) struct Places(Vec<Place>);
+
+struct Place {
+    shard: Arc<Shard>,
+    runtime: Handle,
 }
 
 struct Thread {
-    shard: Arc<Shard>,
-    runtime: Handle,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -47,32 +64,48 @@ struct Thread {
 /// Where a connection was put; it counts there as long as this value lives.
 pub(crate) struct Seat {
     pub shard: Arc<Shard>,
-    pub runtime: Handle,
 }
 
 impl Shards {
     pub fn start(engine: &Arc<Engine>, dialler: &Arc<Dialler>) -> io::Result<Self> {
         let count = thread::available_parallelism().map_or(1, usize::from).min(MOST);
-        let threads = (0..count).map(|_| Thread::start(engine, dialler)).collect::<io::Result<_>>()?;
-        Ok(Self { threads })
+        let (mut threads, mut places) = (Vec::new(), Vec::new());
+        for _ in 0..count {
+            let (thread, place) = Thread::start(engine, dialler)?;
+            threads.push(thread);
+            places.push(place);
+        }
+        Ok(Self { threads, places: Arc::new(Places(places)), listeners: AtomicUsize::new(0) })
     }
 
     /// Writes what waits to be written.
     pub fn flush(&self) {
-        self.threads.iter().for_each(|thread| thread.shard.ledger.flush());
+        self.places.0.iter().for_each(|place| place.shard.ledger.flush());
     }
 
+    pub fn places(&self) -> Arc<Places> {
+        self.places.clone()
+    }
+
+    /// A thread for one more listener: each in its turn.
+    pub fn for_listener(&self) -> &Handle {
+        let turn = self.listeners.fetch_add(1, Ordering::Relaxed);
+        &self.places.0[turn % self.threads.len()].runtime
+    }
+}
+
+impl Places {
     /// A place for one more connection, where there are fewest.
-    pub fn seat(&self) -> Seat {
-        let least = self.threads.iter().min_by_key(|thread| thread.shard.load.load(Ordering::Relaxed));
-        let thread = least.expect("there is at least one thread");
-        thread.shard.load.fetch_add(1, Ordering::Relaxed);
-        Seat { shard: thread.shard.clone(), runtime: thread.runtime.clone() }
+    pub fn seat(&self) -> (Seat, &Handle) {
+        let least = self.0.iter().min_by_key(|place| place.shard.load.load(Ordering::Relaxed));
+        let place = least.expect("there is at least one thread");
+        place.shard.load.fetch_add(1, Ordering::Relaxed);
+        (Seat { shard: place.shard.clone() }, &place.runtime)
     }
 }
 
 impl Thread {
-    fn start(engine: &Arc<Engine>, dialler: &Arc<Dialler>) -> io::Result<Self> {
+    fn start(engine: &Arc<Engine>, dialler: &Arc<Dialler>) -> io::Result<(Self, Place)> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();
         let shard = Arc::new(Shard {
@@ -96,7 +129,7 @@ impl Thread {
             runtime.shutdown_background();
         };
         let thread = thread::Builder::new().name("egress".to_owned()).spawn(run)?;
-        Ok(Self { shard, runtime: handle, stop: Some(stop), thread: Some(thread) })
+        Ok((Self { stop: Some(stop), thread: Some(thread) }, Place { shard, runtime: handle }))
     }
 }
 

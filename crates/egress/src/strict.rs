@@ -1,16 +1,15 @@
 //! A client's connection with the strict reader of heads in front of the HTTP library.
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
-use tokio::io::{AsyncRead, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::head::{Scanner, Violation};
 use crate::serve::Inbound;
-use crate::through::writes_go_through;
 use crate::vigil::{Late, Vigil};
 
 /// Stands in for a head that was refused, so that the client gets an answer in due form. Whoever answers looks at
@@ -22,6 +21,7 @@ const REFUSED: &[u8] = b"GET / HTTP/1.1\r\nhost: refused.invalid\r\nconnection: 
 pub(crate) struct Verdict {
     violation: OnceLock<Violation>,
     switched: AtomicBool,
+    resting: AtomicBool,
 }
 
 impl Verdict {
@@ -32,6 +32,12 @@ impl Verdict {
     /// From the next byte on the connection speaks something else.
     pub fn switch_protocol(&self) {
         self.switched.store(true, Ordering::Release);
+    }
+
+    /// Whether the library waits for the first byte of a request, has been given no part of it, and has nothing left to
+    /// write.
+    pub fn is_resting(&self) -> bool {
+        self.resting.load(Ordering::Relaxed)
     }
 }
 
@@ -44,13 +50,16 @@ pub(crate) struct Strict<S> {
     vetted: usize,
     verdict: Arc<Verdict>,
     vigil: Vigil,
+    /// Something was written and is not known to have left.
+    unsent: bool,
 }
 
 impl<S> Strict<S> {
     /// `before` was read already.
     pub fn new(stream: S, before: Vec<u8>, inbound: &Arc<Inbound>) -> Self {
         let (verdict, vigil) = (inbound.verdict.clone(), Vigil::new(inbound.clone()));
-        let mut strict = Self { stream, scanner: Scanner::START, held: before, vetted: 0, verdict, vigil };
+        let mut strict =
+            Self { stream, scanner: Scanner::START, held: before, vetted: 0, verdict, vigil, unsent: false };
         if !strict.held.is_empty() {
             strict.vet();
         }
@@ -91,6 +100,15 @@ impl<S> Strict<S> {
         self.scanner.between_requests() && self.verdict.switched.load(Ordering::Acquire)
     }
 
+    fn rests(&self) -> bool {
+        self.scanner.between_requests() && self.held.is_empty() && !self.unsent && !self.switched()
+    }
+
+    /// The connection, of which nothing is held back while [`Verdict::is_resting`].
+    pub fn into_stream(self) -> S {
+        self.stream
+    }
+
     fn hand_over(&mut self, buffer: &mut ReadBuf<'_>) {
         let count = self.vetted.min(buffer.remaining());
         buffer.put_slice(&self.held[..count]);
@@ -123,6 +141,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Strict<S> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
+        this.verdict.resting.store(false, Ordering::Relaxed);
         loop {
             if this.vetted > 0 {
                 this.hand_over(buffer);
@@ -145,6 +164,8 @@ impl<S: AsyncRead + Unpin> AsyncRead for Strict<S> {
             }
             let before = buffer.filled().len();
             let Poll::Ready(read) = Pin::new(&mut this.stream).poll_read(context, buffer) else {
+                let resting = this.rests();
+                this.verdict.resting.store(resting, Ordering::Relaxed);
                 ready!(this.wait(context))?;
                 continue;
             };
@@ -161,4 +182,35 @@ impl<S: AsyncRead + Unpin> AsyncRead for Strict<S> {
     }
 }
 
-writes_go_through!(Strict);
+impl<S: AsyncWrite + Unpin> AsyncWrite for Strict<S> {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        this.unsent = true;
+        Pin::new(&mut this.stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        this.unsent = true;
+        Pin::new(&mut this.stream).poll_write_vectored(context, pieces)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let flushed = ready!(Pin::new(&mut this.stream).poll_flush(context));
+        this.unsent = flushed.is_err();
+        Poll::Ready(flushed)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_shutdown(context)
+    }
+}

@@ -132,6 +132,22 @@ const PROC: &[&str] = &[
     "zoneinfo",
 ];
 
+/// How large a private place may become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Size {
+    /// As a build needs it.
+    Scratch,
+    Small,
+}
+
+/// Memory that every sandbox has for itself. `/var/tmp` is not a link to the other one: a workspace may lie below it.
+pub const PRIVATE: &[(&str, Size)] = &[
+    ("/dev/shm", Size::Scratch),
+    ("/tmp", Size::Scratch),
+    ("/var/tmp", Size::Scratch),
+    ("/run", Size::Small),
+];
+
 /// Parts of `/sys` that runtimes ask how many processors there are; the rest of it is absent.
 pub const SYS: &[&str] = &["/sys/devices/system/cpu"];
 

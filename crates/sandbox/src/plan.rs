@@ -5,7 +5,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::layout;
 use crate::text::Text;
 
 /// Everything that the first process of a sandbox carries out before a command may start.
@@ -17,7 +16,8 @@ pub struct Plan {
     pub further_ports: Vec<u16>,
     pub isolation: Isolation,
     pub hostname: String,
-    /// In order, after those that `layout::fixed` gives; a later one may stand on top of an earlier one.
+    /// In order, after those that every sandbox has (`planner::whole` writes them out); a later one may stand on top of
+    /// an earlier one.
     pub files: Vec<Operation>,
     /// Below these, and nowhere else, may a program write.
     pub writable: Vec<Text>,
@@ -26,15 +26,6 @@ pub struct Plan {
     /// Whether everything that is shown was looked through for secrets, or only as much as the bounds allow.
     pub looked: Looked,
     pub limits: Limits,
-}
-
-impl Plan {
-    /// The plan for a reader, with what every sandbox has written out.
-    #[must_use]
-    pub fn whole(&self) -> Self {
-        let files = layout::fixed().into_iter().chain(self.files.iter().cloned()).collect();
-        Self { files, ..self.clone() }
-    }
 }
 
 /// How far the search for secrets in what is shown has come.
@@ -203,6 +194,6 @@ impl fmt::Display for Plan {
             Network::Host => "the host's, unprotected",
         };
         writeln!(f, "network    {network}")?;
-        self.whole().files.iter().try_for_each(|operation| writeln!(f, "{operation}"))
+        self.files.iter().try_for_each(|operation| writeln!(f, "{operation}"))
     }
 }

@@ -61,18 +61,18 @@ impl fmt::Display for Refusal {
 
 /// Makes the plan. The paths of the request are absolute and free of links; the caller has resolved them.
 pub fn plan(request: &Request, identity: Identity, survey: &dyn Survey) -> Result<Plan, Refusal> {
-    check(request, survey)?;
+    let bases = request.bases();
+    let secrets = secret_paths::HOME.iter().flat_map(|secret| secret.below(&bases)).collect::<Vec<_>>();
+    check(request, &secrets, survey)?;
     let mut planner = Planner {
         survey,
         request,
-        // A quarter of the memory, at most: large enough for a build, not the whole machine.
-        scratch: (survey.memory() / 4).clamp(64 * MIB, 4096 * MIB),
-        files: of_the_system(survey),
+        scratch: scratch(survey),
+        files: Vec::new(),
         sweep: Vec::new(),
         looked: Looked::default(),
     };
     planner.etc(identity);
-    planner.memory();
     planner.home();
     for path in &request.read {
         planner.add(path, Access::ReadOnly);
@@ -84,7 +84,7 @@ pub fn plan(request: &Request, identity: Identity, survey: &dyn Survey) -> Resul
         None => planner.workspace(),
         Some(layer) => planner.layered(layer),
     }
-    planner.hidden();
+    planner.hidden(&secrets);
     planner.files.push(Operation::Seal);
     let mut writable: Vec<PathBuf> = ["/dev", "/run", "/tmp", "/var/tmp"].map(PathBuf::from).into();
     if request.profile != Profile::Home && !is_system(&request.home) {
@@ -106,11 +106,30 @@ pub fn plan(request: &Request, identity: Identity, survey: &dyn Survey) -> Resul
     })
 }
 
-/// What every plan begins with: it depends on nothing but the system, so that the first process of a sandbox can do it
-/// before the rest of the plan is made.
+/// What stands below every plan: it depends on nothing but the system, so the first process of a sandbox finds it out
+/// and does it while the plan is made. No plan carries it.
 pub fn of_the_system(survey: &dyn Survey) -> Vec<Operation> {
     let system = layout::SYSTEM.iter().chain(layout::SYS).filter_map(|path| shown(survey, Path::new(path)));
-    system.chain(layout::ETC.iter().filter_map(|name| of_etc(survey, name))).collect()
+    let etc = layout::ETC.iter().filter_map(|name| of_etc(survey, name));
+    let private = |(path, size): &(&str, layout::Size)| {
+        let bytes = match size {
+            layout::Size::Scratch => scratch(survey),
+            layout::Size::Small => 16 * MIB,
+        };
+        Operation::Private { path: (*path).into(), bytes }
+    };
+    system.chain(etc).chain(layout::PRIVATE.iter().map(private)).collect()
+}
+
+/// The plan for a reader, with what stands below it written out.
+pub fn whole(plan: &Plan, survey: &dyn Survey) -> Plan {
+    let below = layout::fixed().into_iter().chain(of_the_system(survey));
+    Plan { files: below.chain(plan.files.iter().cloned()).collect(), ..plan.clone() }
+}
+
+/// A quarter of the memory, at most: large enough for a build, not the whole machine.
+fn scratch(survey: &dyn Survey) -> u64 {
+    (survey.memory() / 4).clamp(64 * MIB, 4096 * MIB)
 }
 
 fn of_etc(survey: &dyn Survey, name: &str) -> Option<Operation> {
@@ -139,7 +158,7 @@ fn is_system(path: &Path) -> bool {
             .any(|system| path.starts_with(system) && !path.starts_with("/usr/src"))
 }
 
-fn check(request: &Request, survey: &dyn Survey) -> Result<(), Refusal> {
+fn check(request: &Request, secrets: &[PathBuf], survey: &dyn Survey) -> Result<(), Refusal> {
     let workspace = &request.workspace;
     match survey.find(workspace) {
         None => return Err(Refusal::Missing(workspace.clone())),
@@ -166,18 +185,15 @@ fn check(request: &Request, survey: &dyn Survey) -> Result<(), Refusal> {
         }
     }
     let shown = [workspace].into_iter().chain(&request.read).chain(&request.write);
-    match shown.into_iter().find(|path| is_hidden(request, path)) {
+    match shown.into_iter().find(|path| is_hidden(request, secrets, path)) {
         Some(path) => Err(Refusal::IsHidden(path.clone())),
         None => Ok(()),
     }
 }
 
-/// Whether a path is in a place that is never shown.
-fn is_hidden(request: &Request, path: &Path) -> bool {
-    let bases = request.bases();
-    let mut of_home = secret_paths::HOME.iter().flat_map(|secret| secret.below(&bases));
-    request.hide.iter().chain(&request.own).any(|hidden| path.starts_with(hidden))
-        || of_home.any(|hidden| path.starts_with(hidden))
+/// Whether a path is in a place that is never shown. `secrets` are those of the home.
+fn is_hidden(request: &Request, secrets: &[PathBuf], path: &Path) -> bool {
+    request.hide.iter().chain(&request.own).chain(secrets).any(|hidden| path.starts_with(hidden))
         || secret_paths::SYSTEM.iter().any(|secret| path.starts_with(secret.path))
 }
 
@@ -235,14 +251,6 @@ impl Planner<'_> {
             format!("{name}:x:{user}:{group}::{home}:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"),
         );
         self.file("/etc/group", format!("{name}:x:{group}:\nnogroup:x:65534:\n"));
-    }
-
-    fn memory(&mut self) {
-        self.private("/dev/shm", self.scratch);
-        self.private("/tmp", self.scratch);
-        // Not a link to the other one: a workspace may lie below it.
-        self.private("/var/tmp", self.scratch);
-        self.private("/run", 16 * MIB);
     }
 
     fn home(&mut self) {

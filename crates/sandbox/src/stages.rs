@@ -19,7 +19,7 @@ use crate::channel::Channel;
 use crate::doors::{self, Door};
 use crate::landlock::{self, Enforcement, Right};
 use crate::messages::Problem;
-use crate::plan::{Identity, Isolation, Network, Operation, Plan};
+use crate::plan::{Identity, Isolation, Network, Plan};
 use crate::report::{LayerName, Report};
 use crate::root::Root;
 use crate::survey::Machine;
@@ -38,8 +38,8 @@ pub type Doors = Vec<(Door, OwnedFd)>;
 #[derive(Debug)]
 pub struct Begun {
     root: Root,
-    /// What of the plan is done already.
-    ahead: Vec<Operation>,
+    /// How many operations are done already.
+    ahead: usize,
     report: Report,
     /// How many processes there may be; opened before the host's `/proc` is out of sight.
     most_processes: Option<fs::File>,
@@ -91,13 +91,12 @@ pub fn begin(channel: &Channel, identity: Identity) -> Result<Begun, Problem> {
         Ok(root)
     });
     let root = root.map_err(|failure| problem(failure.operation, &failure.error))?;
-    Ok(Begun { root, ahead, report, most_processes, bounded, beside })
+    Ok(Begun { root, ahead: ahead.len(), report, most_processes, bounded, beside })
 }
 
 /// Carries the plan out. After it, this process and everything it starts is confined for good.
 pub fn confine(begun: Begun, plan: &Plan) -> Result<(Confined, Report, Doors), Problem> {
     let Begun { root, ahead, mut report, most_processes, bounded, beside } = begun;
-    let rest = step("the system's part of the plan", rest_of(plan, &ahead))?;
 
     // From here on no number of processes exhausts the host's: root has no other limit without a control group.
     // A kernel before 6.14 has one number for the whole machine, and does not let us change it.
@@ -107,11 +106,11 @@ pub fn confine(begun: Begun, plan: &Plan) -> Result<(Confined, Report, Doors), P
     step("the host name", rustix::system::sethostname(plan.hostname.as_bytes()))?;
     step("the domain name", rustix::system::setdomainname(b"(none)"))?;
     // From here on no path leads to a file of the host that the plan does not name.
-    let built = root.carry_out(rest).and_then(|()| root.enter());
+    let built = root.carry_out(&plan.files).and_then(|()| root.enter());
     built.map_err(|failure| problem(failure.operation, &failure.error))?;
     // The old root goes beside what follows.
     beside.detach_old_root();
-    report.enforced(LayerName::Files, format!("{} operations", plan.files.len()));
+    report.enforced(LayerName::Files, format!("{} operations", ahead + plan.files.len()));
 
     // From here on the only network is a loopback that nobody else has.
     let mut doors = Doors::new();
@@ -196,12 +195,6 @@ pub fn confine_without_namespaces(
     let calls = if network == Network::Host { seccomp::FILTER } else { seccomp::WITHOUT_NAMESPACES };
     step("the system call filter", filter::install(calls))?;
     Ok((Confined(()), landlock))
-}
-
-/// What is left to do of a plan. It begins with what was done ahead, unless somebody has changed the system meanwhile.
-fn rest_of<'p>(plan: &'p Plan, ahead: &[Operation]) -> io::Result<&'p [Operation]> {
-    let changed = || io::Error::other("the system was changed while the sandbox was made; start it again");
-    plan.files.strip_prefix(ahead).ok_or_else(changed)
 }
 
 /// The kernel takes nothing below 301, which is little enough.

@@ -18,7 +18,8 @@ use crate::messages::Problem;
 use crate::plan::{Access, Network, Operation, Plan};
 use crate::report::{LayerName, Report};
 use crate::stages::{self, Confined};
-use crate::{layout, seccomp};
+use crate::survey::Machine;
+use crate::{layout, planner, seccomp};
 
 /// What a command is held to, since there is no tree of its own around it.
 #[derive(Debug)]
@@ -44,7 +45,8 @@ impl Alone {
             return Err(problem(needed, &io::Error::from(io::ErrorKind::Unsupported)));
         }
         let scratch = Scratch::make().map_err(|error| problem("a directory for temporary files", &error))?;
-        let (shown, unprotected) = shown(&plan.files);
+        let system = planner::of_the_system(&Machine::look());
+        let (shown, unprotected) = shown(system.iter().chain(&plan.files));
         let hidden: Vec<&Path> = plan.files.iter().filter_map(hidden).collect();
         let mut grants = vec![(scratch.0.clone(), Right::Write)];
         for operation in &layout::fixed() {
@@ -114,7 +116,7 @@ fn problem(step: &str, error: &io::Error) -> Problem {
 }
 
 /// The trees of the host that the plan shows, and how many names inside a writable one it would have kept unchanged.
-fn shown(operations: &[Operation]) -> (Vec<(&Path, Right)>, usize) {
+fn shown<'a>(operations: impl Iterator<Item = &'a Operation>) -> (Vec<(&'a Path, Right)>, usize) {
     let mut shown: Vec<(&Path, Right)> = Vec::new();
     let mut unprotected = 0;
     for operation in operations {

@@ -9,6 +9,7 @@
 //! what a text does when it runs is decided by the machine it runs on.
 
 mod arithmetic;
+mod assign;
 mod brace;
 mod builtin;
 mod compound;

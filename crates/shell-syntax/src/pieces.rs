@@ -6,6 +6,8 @@
 //! which a parser lets end where the text ends. So this is careful where bytes are not read as commands (quotes,
 //! comments, here-documents), and whatever it does not know for certain ends the cutting: the rest is one piece.
 
+mod opaque;
+
 use std::ops::Range;
 
 /// The pieces of a text in their order. Comments and empty lines between commands are in none of them.
@@ -250,158 +252,6 @@ impl<'a> Scanner<'a> {
         Some(())
     }
 
-    fn single_quotes(&mut self) -> Certain {
-        let inside = &self.bytes[self.at + 1..];
-        let length = inside.iter().position(|byte| *byte == b'\'')?;
-        self.skip_quoted(length + 2)
-    }
-
-    /// Steps over so many bytes that are no commands, unless they could be taken for the beginning of a here-document.
-    fn skip_quoted(&mut self, length: usize) -> Certain {
-        let text = &self.bytes[self.at..self.at + length];
-        let lines = text.contains(&b'\n');
-        if text.windows(2).any(|pair| pair == b"<<") || (lines && !self.heredocs.is_empty()) {
-            return None;
-        }
-        self.letter(false);
-        self.at += length - 1;
-        self.last = Some(self.at - 1);
-        Some(())
-    }
-
-    fn quoted(&mut self) -> Certain {
-        match self.bytes[self.at] {
-            b'"' => {
-                self.open.pop();
-                self.letter(false);
-            }
-            b'\\' => {
-                self.bytes.get(self.at + 1)?;
-                self.letter(false);
-                self.letter(false);
-            }
-            b'`' => self.backticks()?,
-            b'$' => self.dollar()?,
-            b'\n' if !self.heredocs.is_empty() => return None,
-            b'<' if self.peek(1) == b'<' => return None,
-            _ => self.letter(false),
-        }
-        Some(())
-    }
-
-    /// Within `${…}`. In double quotes a quote within it means one thing to some shells and another to others.
-    fn parameter(&mut self) -> Certain {
-        let in_quotes = self.in_quotes();
-        match self.bytes[self.at] {
-            b'}' => {
-                self.open.pop();
-                self.letter(false);
-            }
-            b'{' => {
-                self.open.push(Open::Parameter);
-                self.letter(false);
-            }
-            b'\'' if !in_quotes => self.single_quotes()?,
-            b'"' if !in_quotes => {
-                self.open.push(Open::Quote);
-                self.letter(false);
-            }
-            b'$' => self.dollar()?,
-            b'\\' if self.peek(1) != b'\n' => {
-                self.letter(false);
-                self.letter(false);
-            }
-            b'\'' | b'"' | b'`' | b'\n' | b'\\' | b'<' | b'(' | b')' => return None,
-            _ => self.letter(false),
-        }
-        Some(())
-    }
-
-    /// Within `((…))`. A subshell in a subshell begins like that too: only what is the same in both, and no end but `))`.
-    fn arithmetic(&mut self) -> Certain {
-        match self.bytes[self.at] {
-            b'(' => {
-                self.open.push(Open::Group);
-                self.letter(false);
-            }
-            b')' if self.top() == Some(Open::Group) => {
-                self.open.pop();
-                self.letter(false);
-            }
-            b')' if self.peek(1) == b')' => {
-                self.open.pop();
-                self.letter(false);
-                self.letter(false);
-            }
-            b')' => return None,
-            b'$' => self.dollar()?,
-            b'#' if matches!(self.before(), b' ' | b'\t' | b'(' | b';' | b'&' | b'|') => return None,
-            b'\'' | b'"' | b'`' | b'\n' | b'\\' => return None,
-            b'<' if self.peek(1) == b'<' => return None,
-            _ => self.letter(false),
-        }
-        Some(())
-    }
-
-    /// The first backtick that no backslash stands before ends it.
-    fn backticks(&mut self) -> Certain {
-        let inside = &self.bytes[self.at + 1..];
-        let length = inside.iter().position(|byte| *byte == b'`')?;
-        let odd = |byte: &u8| matches!(byte, b'\\' | b'\'' | b'\n' | b'#');
-        if inside[..length].iter().any(odd) {
-            return None;
-        }
-        self.skip_quoted(length + 2)
-    }
-
-    fn dollar(&mut self) -> Certain {
-        let in_quotes = self.in_quotes();
-        self.letter(false);
-        match (self.peek(0), self.peek(1)) {
-            (b'(', b'(') => {
-                self.open.push(Open::Arithmetic);
-                self.letter(false);
-                self.letter(false);
-            }
-            (b'(', _) if self.braces > 0 => return None,
-            (b'(', _) => {
-                self.open.push(Open::Substitution);
-                self.letter(false);
-                (self.word, self.command) = (None, true);
-            }
-            (b'{', _) => {
-                self.open.push(Open::Parameter);
-                self.letter(false);
-            }
-            (b'\'', _) if !in_quotes && !matches!(self.top(), Some(Open::Arithmetic | Open::Group)) => {
-                let mut length = 1;
-                loop {
-                    match self.bytes.get(self.at + length)? {
-                        b'\\' => length += 2,
-                        b'\'' => break,
-                        _ => length += 1,
-                    }
-                }
-                return self.skip_quoted(length + 1);
-            }
-            // `$[`, an old way to write `$((`.
-            (b'[', _) => return None,
-            _ => {}
-        }
-        Some(())
-    }
-
-    fn comment(&mut self) -> Certain {
-        let rest = &self.bytes[self.at..];
-        let length = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
-        let doubtful = self.before() == b')' || matches!(self.top(), Some(Open::Condition | Open::Glob));
-        if doubtful || (self.last.is_some() && rest[..length].windows(2).any(|pair| pair == b"<<")) {
-            return None;
-        }
-        self.at += length;
-        Some(())
-    }
-
     fn opening(&mut self) -> Certain {
         let word = self.word.is_some();
         let open = match self.before() {
@@ -502,7 +352,9 @@ impl<'a> Scanner<'a> {
     fn end_word(&mut self) -> Certain {
         let Some(start) = self.word.take() else { return Some(()) };
         let word = if self.plain { &self.bytes[start..self.at] } else { b"" };
-        if std::mem::take(&mut self.braces) > 0 && word != b"{" {
+        let apart = matches!(self.peek(0), b' ' | b'\t' | b'\n');
+        let group = word == b"{" && apart && self.command && self.top() != Some(Open::Condition);
+        if std::mem::take(&mut self.braces) > 0 && !group {
             return None;
         }
         if self.top() == Some(Open::Condition) {
@@ -553,46 +405,4 @@ impl<'a> Scanner<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    fn cut(text: &str) -> Vec<&str> {
-        super::of(text).into_iter().map(|range| &text[range]).collect()
-    }
-
-    #[test]
-    fn commands_are_cut_where_they_end() {
-        let text = "#!/bin/sh\n\nls -l # it's\nif a; then\n  b\nfi\ncat <<EOF | c\n'\nEOF\nf()\n{\n  g\n}\n\
-                    x=$(y\nz) # w\na &&\n  b \\\n  c\ncase $x in\n  a) b;;\nesac\n[[ a =~ ^(b|c)$ ]] && d\n";
-        assert_eq!(
-            cut(text),
-            [
-                "ls -l # it's\n",
-                "if a; then\n  b\nfi\n",
-                "cat <<EOF | c\n'\nEOF\n",
-                "f()\n{\n  g\n}\n",
-                "x=$(y\nz) # w\n",
-                "a &&\n  b \\\n  c\n",
-                "case $x in\n  a) b;;\nesac\n",
-                "[[ a =~ ^(b|c)$ ]] && d\n",
-            ]
-        );
-    }
-
-    #[test]
-    fn what_is_not_certain_is_not_cut() {
-        for text in [
-            "echo \"${x:-'}\"\nb\n",
-            "cat <<E$x\nb\n",
-            "cat <<E\nb\n",
-            "echo '<<E'\nb\n",
-            "a \\\n#b\nc\n",
-            "fi\nb\n",
-            "(a\nb\n",
-            "echo `a 'b`\nc\n",
-            "alias a=b\nc\n",
-            "{a\nb\n",
-            "((a) b)\nc\n",
-        ] {
-            assert_eq!(cut(text), [text]);
-        }
-    }
-}
+mod tests;

@@ -308,11 +308,21 @@ impl Shell {
     }
 }
 
+/// The parts of a path between slashes. Parts are short, and a search that is made for long texts is slow on them.
+fn components(path: &str) -> impl Iterator<Item = &str> {
+    let mut start = 0;
+    path.as_bytes().split(|byte| *byte == b'/').map(move |part| {
+        let from = start;
+        start += part.len() + 1;
+        &path[from..from + part.len()]
+    })
+}
+
 /// Joins and cleans a path as text; links are not looked at.
 pub fn normalise(directory: &str, path: &str) -> String {
     let mut whole = String::with_capacity(directory.len() + path.len() + 2);
     let base = if path.starts_with('/') { "" } else { directory };
-    for part in base.split('/').chain(path.split('/')) {
+    for part in components(base).chain(components(path)) {
         match part {
             "" | "." => {}
             ".." => whole.truncate(whole.rfind('/').unwrap_or(0)),

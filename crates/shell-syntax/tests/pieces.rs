@@ -93,6 +93,8 @@ const PARTS: &[&str] = &[
     "eval 'echo a\necho b'\n",
     "echo if then fi done }\n",
     "{git commit\n",
+    "{<#\"#$ a\" f() {\nrm a\n}\nx=$(rm b\n)\n",
+    "<{; a=(1 # '\n '\n)\n",
     "echo {a,b} {'=' a}b\n",
     "echo {$(echo a\n),b}\n",
     "x=1 y='2\n3' cmd\n",

@@ -136,6 +136,8 @@ codes! {
         MalformedQuery = "malformed-query",
         TypeUnsupported = "type-unsupported",
         RateLimited = "rate-limited",
+        /// So many names were asked for that those after this one are not on record.
+        NamesTooMany = "names-too-many",
     }
 
     /// Where in a request a credential stands.

@@ -12,6 +12,9 @@ use hyper::ext::ReasonPhrase;
 
 use crate::head::{Chunked, Framing, MOST_HEADERS, check, head_end, number};
 
+/// The library passes on what is longer with fewer calls of the system.
+const LONGEST_BODY: u64 = 64 * 1024;
+
 /// The names of a message's headers as they were written. A message that has this was read here.
 #[derive(Clone)]
 pub(crate) struct Spelled {
@@ -120,7 +123,7 @@ fn ordinary(bytes: &Bytes, read: &httparse::Response<'_, '_>) -> Option<(Respons
     }
     let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
     let extent = match (announced(headers).ok()?, codings.next(), codings.next()) {
-        (Some(length), None, None) => Extent::Length(length),
+        (Some(length @ ..=LONGEST_BODY), None, None) => Extent::Length(length),
         (None, Some(coding), None) if coding.as_bytes().eq_ignore_ascii_case(b"chunked") => {
             Extent::Chunked { chunked: Chunked::START, data: 0 }
         }

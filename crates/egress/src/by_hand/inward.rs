@@ -139,6 +139,8 @@ async fn pass_on(stream: &mut (impl AsyncWrite + Unpin), answer: Response<Answer
 
 /// For the head and the body of a short answer.
 const ROOM: usize = 1000;
+/// What is written at once of an answer that comes faster.
+const GATHERED: usize = 4 * PIECE;
 
 type Next = Option<Result<Frame<Bytes>, AnswerError>>;
 
@@ -147,7 +149,7 @@ fn poll_frame(body: &mut Answer, context: &mut Context<'_>) -> Poll<Next> {
 }
 
 impl Told {
-    /// Adds a piece to what is to be written, or, if it is large, writes it as it is.
+    /// Adds a piece to what is to be written, and writes it if that has become much.
     async fn add(
         &mut self,
         stream: &mut (impl AsyncWrite + Unpin),
@@ -167,16 +169,10 @@ impl Told {
                 b"\r\n"
             }
         };
-        match data.len() {
-            ..PIECE => out.extend_from_slice(&data),
-            _ => {
-                write(stream, out).await?;
-                stream.write_all(&data).await?;
-            }
-        }
+        out.extend_from_slice(&data);
         out.extend_from_slice(end);
         match out.len() {
-            ..PIECE => Ok(()),
+            ..GATHERED => Ok(()),
             _ => write(stream, out).await,
         }
     }

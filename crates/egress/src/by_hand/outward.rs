@@ -1,34 +1,30 @@
 //! A connection to an upstream on which a whole request is written at once and its answer read as it comes.
 
 use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use cofferdam_audit::event::EgressReason;
 use http::{Request, Response};
 use http_body::Body;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::task::unconstrained;
 use zeroize::Zeroizing;
 
 use super::heads::{self, Beginning, Extent};
+use super::poll_bytes;
 use super::replayed::Replayed;
-use super::{PIECE, poll_bytes};
 use crate::body::{AnswerError, UpstreamBody};
 use crate::dial::{Http1, Stream, reason_of};
 use crate::outgoing::Outgoing;
 
 /// The longest beginning of an answer that is waited for here.
 const LONGEST: usize = 64 * 1024;
-/// What is read at once of an answer that is long.
-const LARGE: usize = 4 * PIECE;
 
 /// A connection of HTTP/1.1 between two requests, or while an answer comes.
 pub(crate) struct ByHand {
     stream: Stream,
-    /// Room for an answer that is long.
-    large: BytesMut,
     /// More came than was announced, so that it cannot be used again.
     spoiled: bool,
 }
@@ -53,7 +49,7 @@ pub(crate) struct Remaining {
 
 impl ByHand {
     pub fn new(stream: Stream) -> Self {
-        Self { stream, large: BytesMut::new(), spoiled: false }
+        Self { stream, spoiled: false }
     }
 
     /// For a request that is not one for us.
@@ -135,7 +131,7 @@ impl ByHand {
                 return Poll::Ready(Some(Err(AnswerError::BrokenOff)));
             }
             if remaining.here.is_empty() {
-                match ready!(self.poll_more(remaining, context)) {
+                match ready!(poll_bytes(&mut self.stream, context)) {
                     Ok(more) if !more.is_empty() => remaining.here = more,
                     _ => return Poll::Ready(Some(Err(AnswerError::BrokenOff))),
                 }
@@ -148,28 +144,11 @@ impl ByHand {
         }
     }
 
-    /// Long answers are read into buffers of their own, without a copy.
-    fn poll_more(
-        &mut self,
-        remaining: &Remaining,
-        context: &mut Context<'_>,
-    ) -> Poll<std::io::Result<Bytes>> {
-        if !remaining.is_long() {
-            return poll_bytes(&mut self.stream, context);
-        }
-        if self.large.capacity() < PIECE {
-            self.large = BytesMut::with_capacity(LARGE);
-        }
-        ready!(pin!(self.stream.read_buf(&mut self.large)).poll(context))?;
-        Poll::Ready(Ok(self.large.split().freeze()))
-    }
-
     /// Takes what frames the body off the front, so that its end shows as soon as it is here.
     fn settle(&mut self, remaining: &mut Remaining) {
         remaining.settle();
         if remaining.is_over() {
             self.spoiled |= !remaining.here.is_empty();
-            self.large = BytesMut::new();
         }
     }
 }
@@ -180,10 +159,6 @@ impl Remaining {
             Extent::Length(left) => *left == 0,
             Extent::Chunked { chunked, data } => *data == 0 && chunked.is_over(),
         }
-    }
-
-    fn is_long(&self) -> bool {
-        matches!(&self.extent, Extent::Length(left) if *left >= LARGE as u64)
     }
 
     fn settle(&mut self) {

@@ -122,20 +122,26 @@ impl Resolver {
     /// Puts a decision on record, the first time. Whether it may be acted on.
     fn on_record(&self, question: &Question, allowed: bool) -> bool {
         let name = question.name.to_ascii_lowercase();
-        let first_too_many = {
+        let is_last = {
             let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-            if seen.len() > MOST_RECORDED || !seen.insert((name.clone(), allowed)) {
+            if seen.len() >= MOST_RECORDED || !seen.insert((name.clone(), allowed)) {
                 return true;
             }
-            seen.len() > MOST_RECORDED
+            seen.len() == MOST_RECORDED
         };
         let outcome = match allowed {
-            _ if first_too_many => Outcome::Refused { reason: DnsReason::RateLimited },
             true => Outcome::Allowed,
             false => Outcome::Refused { reason: DnsReason::HostNotAllowed },
         };
         let event = DnsQuery { outcome, host: HostName::new(&name), query_type: question.kind };
-        let recorded = self.engine.record(&self.client, event).is_ok();
+        let mut recorded = self.engine.record(&self.client, event).is_ok();
+        if recorded && is_last {
+            // Where the list of names ends is on record too, under no name.
+            let (outcome, host) =
+                (Outcome::Refused { reason: DnsReason::NamesTooMany }, HostName::new(String::new()));
+            let end = DnsQuery { outcome, host, query_type: question.kind };
+            recorded = self.engine.record(&self.client, end).is_ok();
+        }
         if !recorded {
             self.seen.lock().unwrap_or_else(PoisonError::into_inner).remove(&(name, allowed));
         }

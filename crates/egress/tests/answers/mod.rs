@@ -167,6 +167,70 @@ fn req_e26_requests_that_come_together_are_answered_in_turn() {
     assert_eq!(answer(&mut client).1, "ok");
 }
 
+#[test]
+fn req_e30_answers_of_every_length_arrive_whole_and_connections_go_on() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    let address = listener.local_addr().expect("a bound address");
+    let text = |length: usize| "0123456789abcde\n".repeat(length / 16);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            while let Some(head) = read_head(&mut stream) {
+                let path = head.split(' ').nth(1).expect("a target").to_owned();
+                let (framing, length) = path[1..].split_once('/').expect("two parts");
+                let body = text(length.parse().expect("a number"));
+                let answer = match framing {
+                    "length" => format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{body}"),
+                    _ => {
+                        let chunks = body.as_bytes().chunks(1000).map(|chunk| {
+                            let text = std::str::from_utf8(chunk).expect("text");
+                            format!("{:x}\r\n{text}\r\n", chunk.len())
+                        });
+                        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+                        format!("{head}{}0\r\n\r\n", chunks.collect::<String>())
+                    }
+                };
+                stream.write_all(answer.as_bytes()).expect("a client");
+            }
+        }
+    });
+    let proxied = proxied(address);
+    let mut client = TcpStream::connect(proxied.address).expect("the proxy listens");
+    for length in [16, 16_000, 16_384, 65_536, 65_552, 1_600_000, 16] {
+        for framing in ["chunks", "length"] {
+            ask(&mut client, &format!("/{framing}/{length}"), "");
+            assert!(answer_body(&mut client) == text(length), "{framing} {length}");
+        }
+    }
+}
+
+/// A body by its length or in chunks that are read one by one.
+fn answer_body(stream: &mut TcpStream) -> String {
+    let head = read_head(stream).expect("an answer");
+    let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
+    let mut body = Vec::new();
+    let mut left = length.map(|length| length.parse().expect("a number"));
+    loop {
+        let size = left.take().unwrap_or_else(|| {
+            let mut line = String::new();
+            while !line.ends_with('\n') {
+                let mut byte = [0];
+                stream.read_exact(&mut byte).expect("a line");
+                line.push(char::from(byte[0]));
+            }
+            usize::from_str_radix(line.trim(), 16).expect("a size")
+        });
+        let start = body.len();
+        body.resize(start + size, 0);
+        stream.read_exact(&mut body[start..]).expect("the body");
+        if length.is_none() {
+            stream.read_exact(&mut [0; 2]).expect("the end of a chunk");
+        }
+        if length.is_some() || size == 0 {
+            return String::from_utf8(body).expect("text");
+        }
+    }
+}
+
 const BROKEN: [(&str, &str, bool); 3] = [
     ("/short", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart", true),
     ("/cut", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\npart\r\n", true),

@@ -174,6 +174,20 @@ fn req_e34_names_get_addresses_of_our_own_and_only_those_that_may_be_reached() {
 }
 
 #[test]
+fn req_e34_names_after_the_last_that_is_on_record_are_answered_and_the_record_says_where_it_ends() {
+    let fixture = Fixture::new(Transport::Plain);
+    let sandbox = fixture.open(&["*.many.example"]);
+    let given = |number: usize| resolve(sandbox.packets, &format!("n{number}.many.example"), 1).0;
+    assert!((0..2060).all(|number| given(number) == 0), "every name may be reached");
+    let record = fixture.proxied.record();
+    let names: Vec<&str> = record.lines().filter(|line| line.contains(".many.example")).collect();
+    assert_eq!(names.len(), 2048);
+    assert!(names.iter().all(|line| line.contains("\"decision\":\"allowed\"")), "none of them was refused");
+    assert_eq!(record.matches("names-too-many").count(), 1);
+    assert!(!record.contains("rate-limited"));
+}
+
+#[test]
 fn questions_on_connections_are_answered_alike() {
     let fixture = Fixture::new(Transport::Plain);
     let sandbox = fixture.open(&[]);

@@ -7,7 +7,7 @@ use crate::http2;
 use crate::proxied::Proxied;
 use cofferdam_policy::document::Config;
 use cofferdam_policy::layers::Layered;
-use cofferdam_testkit::upstream::{HttpVersion, Transport};
+use cofferdam_testkit::upstream::{HttpVersion, Reply, Transport};
 use http::Request;
 use http_body::Body;
 use hyper::body::Incoming;
@@ -59,6 +59,96 @@ fn req_e22_ten_thousand_tunnels_leave_nothing_behind() {
     // A tunnel that stayed would have left some kilobytes: ten thousand of them, several times this, and as many again
     // every time. Other tests of this process take memory meanwhile, but not for ever.
     assert!((0..5).any(|_| ten_thousand_leave_little()), "memory has grown every time");
+}
+
+/// A connection that stays, and what has come on it.
+struct Kept {
+    stream: TcpStream,
+    number: usize,
+    read: String,
+}
+
+impl Kept {
+    fn say(&mut self, text: &str) {
+        self.stream.write_all(text.as_bytes()).expect("the proxy reads");
+    }
+
+    /// Reads on until this stands somewhere in what came.
+    fn read_to(&mut self, text: &str) {
+        let mut piece = [0; 4096];
+        while !self.read.contains(text) {
+            let count = self.stream.read(&mut piece).expect("an answer");
+            assert_ne!(count, 0, "{text} did not come: {}", self.read);
+            self.read.push_str(&String::from_utf8_lossy(&piece[..count]));
+        }
+    }
+}
+
+/// As many as make the proxy give room back while they have nothing to say, on every thread of it.
+fn crowd(proxied: &Proxied) -> Vec<Kept> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8);
+    let connect = |number| {
+        let stream = TcpStream::connect(proxied.address).expect("the proxy listens");
+        Kept { stream, number, read: String::new() }
+    };
+    (0..(70 * threads).min(400)).map(connect).collect()
+}
+
+#[test]
+fn req_e30_many_connections_that_rest_between_requests_are_answered_as_ever() {
+    let proxied = Proxied::with(
+        Transport::Plain,
+        "[egress.limits]\nconnections = 2000\nconcurrent_requests = 2000\nrequests_per_minute = 100000\n",
+    );
+    for path in ["/1", "/2", "/3", "/4", "/5"] {
+        proxied.upstream.route(
+            path,
+            Reply::made(|request| {
+                (200, vec![], format!("<{} {}>", request.target, request.body.escape_ascii()).into_bytes())
+            }),
+        );
+    }
+    const HOST: &str = "Host: plain.example.test\r\n";
+    let mut open = crowd(&proxied);
+    let round =
+        |open: &mut Vec<Kept>, pieces: &dyn Fn(usize) -> Vec<String>, expected: &dyn Fn(usize) -> String| {
+            // Each piece goes to all before the next one goes to any, so that they rest in between.
+            let most = pieces(0).len();
+            for at in 0..most {
+                open.iter_mut().for_each(|kept| kept.say(&pieces(kept.number)[at]));
+            }
+            open.iter_mut().for_each(|kept| kept.read_to(&expected(kept.number)));
+        };
+    let ask = |path: &str| format!("GET {path} HTTP/1.1\r\n{HOST}\r\n");
+    round(&mut open, &|_| vec![ask("/1")], &|_| "</1 >".to_owned());
+    // A head that comes in pieces, after a line end that is no part of it.
+    let cut = |number: usize| ask("/2").split_at(number % 40).0.to_owned();
+    let rest = |number: usize| ask("/2").split_at(number % 40).1.to_owned();
+    round(&mut open, &|number| vec![cut(number), rest(number)], &|_| "</2 >".to_owned());
+    let sent = |number: usize| {
+        let body = format!("number {number}");
+        let head = format!("POST /3 HTTP/1.1\r\n{HOST}Content-Length: {}\r\n\r\n", body.len());
+        vec![head + &body[..3], body[3..].to_owned()]
+    };
+    round(&mut open, &sent, &|number| format!("</3 number {number}>"));
+    let chunked = |number: usize| {
+        let head = format!("POST /4 HTTP/1.1\r\n{HOST}Transfer-Encoding: chunked\r\n\r\n4\r\npart");
+        vec![head, format!("\r\n8\r\n{number:08}\r\n0\r\n"), "\r\n".to_owned()]
+    };
+    round(&mut open, &chunked, &|number| format!("</4 part{number:08}>"));
+    // Two requests in one piece, of which the second is whole with the next piece.
+    let two = |_: usize| vec![ask("/5") + &ask("/1")[..9], ask("/1")[9..].to_owned()];
+    round(&mut open, &two, &|_| "</5 >".to_owned());
+    for kept in &mut open {
+        kept.read.clear();
+        kept.say("GET /1 HTTP/1.1\r\nHost: plain.example.test\r\nHost: other.example.test\r\n\r\n");
+        kept.stream.shutdown(std::net::Shutdown::Write).expect("open");
+        kept.read_to("HTTP/1.1 400");
+        let mut end = Vec::new();
+        let _ = kept.stream.read_to_end(&mut end);
+    }
+    let count = proxied.upstream.requests().len();
+    assert_eq!(count, 6 * open.len(), "each request reached the upstream once");
 }
 
 /// The next piece of an answer.

@@ -1,7 +1,7 @@
 //! What is kept back inside the trees that a plan shows: secrets are hidden, and what the host would run later can
 //! be read and not changed.
 
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use cofferdam_policy::secret_paths;
 
@@ -53,13 +53,11 @@ impl Planner<'_> {
         self.hide_all(&findings);
     }
 
-    /// Every place that is secret whatever shows it, by the tables, by wish, and because it is our own.
-    pub(super) fn hidden(&mut self) {
-        let bases = self.request.bases();
-        for secret in secret_paths::HOME {
-            for path in secret.below(&bases) {
-                self.mask(&path);
-            }
+    /// Every place that is secret whatever shows it, by the tables, by wish, and because it is our own. `secrets` are
+    /// those of the home.
+    pub(super) fn hidden(&mut self, secrets: &[PathBuf]) {
+        for path in secrets {
+            self.mask(path);
         }
         for secret in secret_paths::SYSTEM {
             self.mask(Path::new(secret.path));
@@ -191,7 +189,7 @@ impl Planner<'_> {
     }
 
     fn last_over(&self, path: &Path) -> Option<Access> {
-        self.files.iter().rev().find_map(|operation| match operation {
+        let planned = self.files.iter().rev().find_map(|operation| match operation {
             Operation::Bind { path: shown, access, .. } if path.starts_with(shown.as_path()) => {
                 Some(Some(*access))
             }
@@ -203,6 +201,15 @@ impl Planner<'_> {
             }
             Operation::Private { path: shown, .. } if path.starts_with(shown.as_path()) => Some(None),
             _ => None,
-        })?
+        });
+        planned.unwrap_or_else(|| of_the_system(path).then_some(Access::ReadOnly))
     }
+}
+
+/// Whether what stands below every plan shows a path, if there is something at it: what is asked for here exists and has
+/// no link on the way, so that of the system which it is in is there as well.
+fn of_the_system(path: &Path) -> bool {
+    let below_etc = |path: &Path| layout::ETC.iter().any(|name| path.starts_with(name));
+    layout::SYSTEM.iter().chain(layout::SYS).any(|shown| path.starts_with(shown))
+        || path.strip_prefix("/etc").is_ok_and(below_etc)
 }

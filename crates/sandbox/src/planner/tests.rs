@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use cofferdam_policy::secret_paths::Bases;
 
-use super::{Refusal, plan};
+use super::{Refusal, plan, whole};
 use crate::plan::{Access, Identity, Isolation, Limits, Network, Operation, Plan};
 use crate::request::{Profile, Request};
 use crate::survey::{Entry, Found, Kind, Survey};
@@ -147,7 +147,7 @@ fn req_i06_only_what_is_named_is_shown() {
         .file("/home/ada/.ssh/id_rsa", "")
         .file("/home/ada/.cargo/credentials", "")
         .file("/srv/data", "");
-    let plan = made(&request(), &host);
+    let plan = whole(&made(&request(), &host), &host);
     let shown: Vec<&Path> = plan
         .files
         .iter()

@@ -61,22 +61,78 @@ const KILL_PROCESS: u32 = 0x8000_0000;
 const ERRNO: u32 = 0x0005_0000;
 const ALLOWED: u32 = 0x7fff_0000;
 
-/// Numbers from here on belong to the x32 interface of the same architecture.
-const X32: u32 = 0x4000_0000;
-
 /// The whole program. `calls` maps numbers to actions, in rising order; every other number fails with `unknown`.
-/// A call made through another architecture's entry ends the process: its numbers mean something else.
+/// A call made through another architecture's entry ends the process: its numbers mean something else. Those of the x32
+/// interface of the same architecture are above all others, and unknown.
 pub fn program(architecture: u32, unknown: u16, calls: &[(u32, Action)]) -> Vec<Step> {
     let mut steps = vec![
         (LOAD, 0, 0, ARCHITECTURE),
         (JUMP_EQUAL, 1, 0, architecture),
         (RETURN, 0, 0, KILL_PROCESS),
         (LOAD, 0, 0, NUMBER),
-        (JUMP_AT_LEAST, 0, 1, X32),
-        refuse(unknown),
     ];
     steps.extend(tree(&runs(unknown, calls)));
-    steps
+    loop {
+        let shorter = shortened(&steps);
+        if shorter.len() == steps.len() {
+            return steps;
+        }
+        steps = shorter;
+    }
+}
+
+/// The same program with as few ends as jumps can reach: the kernel takes time for every step when the filter is put up,
+/// and somebody waits for that at every start.
+fn shortened(steps: &[Step]) -> Vec<Step> {
+    let mut kept = std::collections::BTreeSet::new();
+    let mut next: Vec<Vec<usize>> = vec![Vec::new(); steps.len()];
+    // From the back, so that an end which a later jump has chosen is there for the earlier ones.
+    for (at, &(code, if_true, if_false, value)) in steps.iter().enumerate().rev() {
+        next[at] = match code {
+            RETURN => Vec::new(),
+            JUMP => vec![at + 1 + value as usize],
+            JUMP_EQUAL | JUMP_AT_LEAST => [if_true, if_false]
+                .map(|distance| {
+                    let target = at + 1 + usize::from(distance);
+                    if steps[target].0 != RETURN {
+                        return target;
+                    }
+                    let same = |end: &usize| steps[*end] == steps[target];
+                    let within = target..steps.len().min(at + 257);
+                    let there = kept.range(at + 1..=at + 256).rev().copied().find(same);
+                    let end = there.or_else(|| within.rev().find(same)).unwrap_or(target);
+                    kept.insert(end);
+                    end
+                })
+                .into(),
+            _ => vec![at + 1],
+        };
+    }
+    // Nothing jumps back, so one look from the front finds all that is reached.
+    let mut reached = vec![false; steps.len()];
+    reached[0] = true;
+    for at in 0..steps.len() {
+        for target in next[at].iter().filter(|_| reached[at]).copied().collect::<Vec<_>>() {
+            reached[target] = true;
+        }
+    }
+    let mut before = 0;
+    let place: Vec<usize> = reached
+        .iter()
+        .map(|reached| {
+            before += usize::from(*reached);
+            before - usize::from(*reached)
+        })
+        .collect();
+    let distance = |at: usize, which: usize| place[next[at][which]] - place[at] - 1;
+    let short =
+        |at: usize, which: usize| u8::try_from(distance(at, which)).expect("it was no further before");
+    let moved = |at: usize| match steps[at] {
+        (JUMP, ..) => (JUMP, 0, 0, distance(at, 0) as u32),
+        (code @ (JUMP_EQUAL | JUMP_AT_LEAST), _, _, value) => (code, short(at, 0), short(at, 1), value),
+        other => other,
+    };
+    (0..steps.len()).filter(|at| reached[*at]).map(moved).collect()
 }
 
 fn refuse(errno: u16) -> Step {

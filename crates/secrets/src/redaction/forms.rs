@@ -295,7 +295,9 @@ mod tests {
     #[test]
     fn no_form_is_shorter_than_its_secret_by_more_than_is_said() {
         let alphabets: [&[u8]; 4] = [b"aZ09", b"\xff\xfe", b" /+=", "\u{e9}\u{20ac}\u{1f600}".as_bytes()];
-        for (length, alphabet) in (SHORTEST..700).flat_map(|length| alphabets.map(|bytes| (length, bytes))) {
+        for (length, alphabet) in
+            (SHORTEST..64).chain(508..516).flat_map(|length| alphabets.map(|bytes| (length, bytes)))
+        {
             let secret: Vec<u8> = alphabet.iter().copied().cycle().take(length).collect();
             let shortest = of(&secret).iter().map(|form| form.len()).min();
             assert!(shortest.is_some_and(|shortest| shortest + SHORTER_BY >= length), "{length}");

@@ -15,6 +15,8 @@ use cofferdam_approvals::Backend;
 use cofferdam_sandbox::launch::{self, Prepared, Start};
 use cofferdam_sandbox::messages::Last;
 use cofferdam_sandbox::plan::Network;
+use cofferdam_sandbox::planner;
+use cofferdam_sandbox::survey::Machine;
 
 use crate::admission::{self, Line, Where};
 use crate::args::run::Run;
@@ -41,7 +43,8 @@ pub fn begin() -> Begun {
 pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
     if args.dry_run {
         let plan = Wished::read(&args.sandbox)?.plan()?;
-        let printed = if args.json { output::json(&plan.whole()) } else { output::text(&plan.to_string()) };
+        let plan = planner::whole(&plan, &Machine::look());
+        let printed = if args.json { output::json(&plan) } else { output::text(&plan.to_string()) };
         return printed.map(|()| Exit::Success);
     }
     let prepared = begun.map_err(|error| outcome::not_begun(&error))?;
@@ -78,7 +81,7 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
         told::beginning(args.verbose, outlet, &wished);
     }
     if args.verbose {
-        eprint!("{plan}");
+        eprint!("{}", planner::whole(&plan, &Machine::look()));
     }
     let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
     let streams = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
