@@ -45,6 +45,9 @@ pub fn run(bench: &mut Bench) {
         ("waves/9.floor", |decision| decision == Decision::Deny),
         ("waves/10.dangerous", flagged),
         ("waves/10.harmless", |decision| decision == Decision::Allow),
+        ("waves/11.dangerous", flagged),
+        ("waves/11.harmless", |decision| decision == Decision::Allow),
+        ("waves/11.floor", |decision| decision == Decision::Deny),
     ] {
         let lines = corpus(name);
         rate(name, &lines, right, &context);

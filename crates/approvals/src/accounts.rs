@@ -6,7 +6,7 @@ use crate::Category::{OwnPolicy, Services};
 use crate::call::Call;
 use crate::judge::{Judge, Report};
 
-const EVERY: Report = Report::deny(
+pub(crate) const EVERY: Report = Report::deny(
     "kill-everything",
     Services,
     "It stops every process, or the first one, and with it the system.",

@@ -127,7 +127,7 @@ impl Judge<'_> {
         starts(rule.sub, words)
             && (rule.any.is_empty() || rule.any.iter().any(|pattern| one(pattern)))
             && rule.all.iter().all(|pattern| pattern.split('|').any(one))
-            && !rule.none.iter().any(|pattern| excuses(pattern, words, rule.exact))
+            && !rule.none.iter().any(|pattern| excuses(pattern, own_words(rule, pattern, words), rule.exact))
             && (rule.operand.is_empty()
                 || call.operands().any(|word| {
                     let value = word.text().split_once('=').map_or(word.text(), |(_, value)| value);
@@ -195,6 +195,18 @@ fn starts(sub: &[&str], words: &[&str]) -> bool {
         return true;
     }
     begins(&mut words.iter().copied().filter(|word| !word.starts_with(['-', '+'])))
+}
+
+/// The words that are a program's own. Behind a command that it starts for another user, `-v` is that command's.
+fn own_words<'a, 'w>(rule: &Rule, pattern: &str, words: &'a [&'w str]) -> &'a [&'w str] {
+    if rule.unless_inner.is_empty() || pattern.starts_with("--") {
+        return words;
+    }
+    let mut end = 0;
+    while words.get(end).is_some_and(|word| word.starts_with('-')) {
+        end += if matches!(words[end], "-u" | "-g" | "-U" | "-h" | "-p") { 2 } else { 1 };
+    }
+    &words[..end.min(words.len())]
 }
 
 /// Whether a word takes the call out of a rule. Words that are no options do so only where a subcommand

@@ -34,8 +34,12 @@ impl Judge<'_> {
                         .position(|word| matches!(word.text(), ";" | "+"))
                         .map_or(arguments.len(), |end| at + 1 + end);
                     for word in &found {
-                        let argv: Vec<Word> =
+                        let mut argv: Vec<Word> =
                             arguments[at + 1..end].iter().map(|part| placed(part, word)).collect();
+                        // What is done to everything that is found is done to a whole tree.
+                        if argv.len() > 1 && roots.contains(word) {
+                            argv.splice(1..1, recursive(argv[0].text()).map(Word::known));
+                        }
                         self.inspect(shell, &call.with_argv(argv));
                     }
                     at = end;
@@ -286,6 +290,15 @@ fn part_replaced(part: &Word, mark: &str, found: &Word) -> Word {
 
 /// What a `find` finds, as paths to judge: the roots themselves when nothing narrows it down, otherwise names
 /// somewhere below them.
+/// The option by which a program goes through a tree itself.
+fn recursive(program: &str) -> Option<&'static str> {
+    match program.rsplit('/').next()? {
+        "chmod" | "chown" | "chgrp" => Some("-R"),
+        "rm" | "shred" | "unlink" => Some("-r"),
+        _ => None,
+    }
+}
+
 fn found_by(roots: &[Word], expression: &[Word]) -> Vec<Word> {
     let mut pattern: Option<String> = None;
     let mut narrowed = false;

@@ -15,7 +15,7 @@ impl Judge<'_> {
         for (at, word) in words.iter().enumerate() {
             let Some(name) = word.strip_prefix("alias.") else { continue };
             let pair = name.split_once('=').or_else(|| Some((name, *words.get(at + 1)?)));
-            if let Some((name, value)) = pair.filter(|(_, value)| !value.starts_with('!')) {
+            if let Some((name, value)) = pair {
                 self.git_names.push((name.to_owned(), value.to_owned()));
             }
         }
@@ -28,9 +28,14 @@ impl Judge<'_> {
             !taken && !word.starts_with('-')
         });
         let Some(at) = command else { return };
-        let Some((_, value)) = self.git_names.iter().rev().find(|(name, _)| name == words[at]) else {
+        let Some((_, value)) = self.git_names.iter().rev().find(|(name, _)| name == words[at]).cloned()
+        else {
             return;
         };
+        if let Some(text) = value.strip_prefix('!') {
+            shell.run_child(text, Vec::new(), &call.input, self);
+            return;
+        }
         let mut argv = vec![Word::known("git")];
         argv.extend(value.split_whitespace().map(Word::known));
         argv.extend(call.arguments()[at + 1..].iter().cloned());

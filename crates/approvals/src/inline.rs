@@ -7,6 +7,7 @@
 use cofferdam_shell_syntax::{Shell, Word};
 
 use crate::Category;
+use crate::accounts::EVERY;
 use crate::call::Call;
 use crate::judge::{FLOODS, Judge, Report};
 use crate::language::{Effect, Language};
@@ -139,8 +140,8 @@ impl Judge<'_> {
                 continue;
             }
             for (start, at) in program.occurrences(known, language) {
-                if known.name.contains("fork") && known.effect == Effect::Stop && loops(&program.masked) {
-                    self.report(&FLOODS, call.line());
+                if known.effect == Effect::Stop {
+                    self.multitudes(known.name, &program.masked, at, call);
                 }
                 let mut arguments = program.arguments(at, language);
                 if known.name.starts_with('.') && known.effect == Effect::Write {
@@ -148,6 +149,20 @@ impl Judge<'_> {
                 }
                 self.effect(shell, known.effect, (&arguments, start), program, (language, call));
             }
+        }
+    }
+
+    /// Processes without end, or the end of all processes.
+    fn multitudes(&mut self, name: &str, masked: &str, at: usize, call: &Call) {
+        // Who looks at what becomes of a process has an end in mind.
+        let watched = ["wait", "exit", "join"].iter().any(|word| masked.contains(word));
+        if name.contains("fork") && loops(masked) && !watched {
+            self.report(&FLOODS, call.line());
+        }
+        let statement = masked[at..].split([';', '\n', '}']).next().unwrap_or_default();
+        let mut words = statement.split(|c: char| c.is_whitespace() || "(),".contains(c));
+        if name.ends_with("kill") && words.any(|word| word == "-1") {
+            self.report(&EVERY, call.line());
         }
     }
 
@@ -219,6 +234,22 @@ impl Judge<'_> {
                 }
                 argv.push(target);
                 self.inspect(shell, &call.with_argv(argv));
+            }
+            Effect::Open if language == Language::Perl => {
+                let [_, Argument::Text(mode), rest @ ..] = arguments else { return };
+                let path = match rest {
+                    [Argument::Text(path), ..] => path.as_str(),
+                    _ => mode.trim_start_matches(['+', '>', '<', ' ']),
+                };
+                if mode.starts_with(['>', '+']) {
+                    self.written(&Word::known(path), call);
+                }
+            }
+            Effect::Move => {
+                if let [Argument::Text(from), Argument::Text(to), ..] = arguments {
+                    let argv = ["mv", from, to].map(Word::known).to_vec();
+                    self.inspect(shell, &call.with_argv(argv));
+                }
             }
             Effect::Open => {
                 let writes = arguments.get(1).is_none_or(|mode| match mode {

@@ -33,6 +33,8 @@ pub(crate) enum Effect {
     /// It opens a file, for writing if a mode says so.
     Open,
     Write,
+    /// It gives a file another place or name.
+    Move,
     /// Its argument is program text.
     Code,
     /// It is asked about whatever its arguments are.

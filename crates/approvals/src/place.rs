@@ -127,7 +127,14 @@ impl Path {
 
 fn absolute(text: &str, directory: Option<&str>) -> Option<String> {
     let directory = if text.starts_with('/') { "" } else { directory? };
-    Some(normalise(directory, text))
+    let absolute = normalise(directory, text);
+    // Every process has the root directory under this name as well.
+    let within = absolute.strip_prefix("/proc/").and_then(|rest| rest.split_once("/root"));
+    match within {
+        Some((process, "")) if !process.contains('/') => Some("/".to_owned()),
+        Some((process, rest)) if !process.contains('/') && rest.starts_with('/') => Some(rest.to_owned()),
+        _ => Some(absolute),
+    }
 }
 
 /// A component that stands for every name: `*`, `.*`, `?*`, `[!.]*`, `{,.}*`.

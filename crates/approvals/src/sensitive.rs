@@ -331,6 +331,7 @@ pub(crate) fn is_agent_policy(path: &str) -> bool {
         "/.config/github-copilot",
         "/.mcp.json",
         "/.vscode/settings.json",
+        "/Code/User/settings.json",
         "/.vscode/tasks.json",
         "/.github/copilot-instructions",
         "/etc/claude-code",

@@ -43,6 +43,12 @@ fn req_a05_the_floor_holds_in_every_spelling() {
         "yes | xargs -P 0 -n 1 sh -c 'sleep 1000'",
         "perl -e 'fork while 1'",
         "ruby -e 'loop { fork }'",
+        "python3 -c 'import os; os.kill(-1, 9)'",
+        "perl -e 'kill 9, -1'",
+        "git -c alias.x='!rm -rf /' x",
+        "rm -rf /proc/1/root/",
+        "find / -type f -exec chmod 000 {} +",
+        "qemu-img convert -O raw a.qcow2 /dev/sda",
         "systemctl start poweroff.target",
         "parted -s /dev/sda mklabel gpt",
         "vgremove -y vg0",
@@ -61,6 +67,27 @@ fn req_a11_a_mention_is_not_an_act() {
     ] {
         let verdict = judge(command, &context());
         assert_eq!(verdict.decision, Decision::Allow, "{command}: {verdict:?}");
+    }
+}
+
+/// A verdict that nobody can change has to be sure.
+#[test]
+fn req_a05_processes_that_are_waited_for_are_no_flood() {
+    for command in [
+        "while false; do make & done",
+        "python3 -c 'import os\nfor _ in range(4):\n  if os.fork() == 0: os._exit(0)\nwhile os.wait(): pass'",
+    ] {
+        assert_ne!(decision(command), Decision::Deny, "{command}");
+    }
+}
+
+/// What stands behind the command that another user runs is that command's.
+#[test]
+fn req_a10_an_option_of_the_inner_command_excuses_no_rights() {
+    assert_eq!(decision("sudo -v"), Decision::Allow);
+    assert_eq!(decision("sudo -u me -l"), Decision::Allow);
+    for option in ["-v", "-l", "-k", "-K"] {
+        assert_eq!(decision(&format!("sudo anything {option}")), Decision::Ask, "{option}");
     }
 }
 

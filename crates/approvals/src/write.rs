@@ -261,7 +261,7 @@ impl Judge<'_> {
                     self.written(target, call);
                 }
             }
-            "ffmpeg" | "convert" | "magick" => {
+            "ffmpeg" | "convert" | "magick" | "qemu-img" => {
                 if let Some(target) =
                     call.operands().last().filter(|word| word.text().starts_with(['/', '~']))
                 {

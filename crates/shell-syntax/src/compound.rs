@@ -76,8 +76,12 @@ impl Shell {
                 }
                 self.maybe(|shell| shell.sequence(&clause.body, source, input, watch))
             }
-            Compound::While(clause) => self.repeat(&clause.condition, &clause.body, source, input, watch),
-            Compound::Until(clause) => self.repeat(&clause.condition, &clause.body, source, input, watch),
+            Compound::While(clause) => {
+                self.repeat((false, &clause.condition), &clause.body, source, input, watch)
+            }
+            Compound::Until(clause) => {
+                self.repeat((true, &clause.condition), &clause.body, source, input, watch)
+            }
             Compound::Case(clause) => {
                 self.single(&clause.word, source, watch);
                 self.maybe(|shell| {
@@ -143,7 +147,7 @@ impl Shell {
     /// A loop with a condition: once, or once for every known line that its condition reads.
     fn repeat(
         &mut self,
-        condition: &ast::StmtSeq,
+        (until, condition): (bool, &ast::StmtSeq),
         body: &ast::StmtSeq,
         source: &str,
         input: &Input,
@@ -153,7 +157,7 @@ impl Shell {
             Some((word, text)) => text.lines().take(MOST_ROUNDS).map(|line| word.with_text(line)).collect(),
             None => Vec::new(),
         };
-        let forever = condition.stmts.len() == 1 && never_fails(condition.stmts[0].span.slice(source));
+        let forever = condition.stmts.len() == 1 && never_ends(until, condition.stmts[0].span.slice(source));
         if forever && starts_jobs(body, source) {
             self.doubt(Doubt::EndlessJobs);
         }
@@ -212,10 +216,17 @@ impl Shell {
     }
 }
 
-/// Conditions of `while` that are always true, and of `until` that never are.
-fn never_fails(condition: &str) -> bool {
+/// Conditions that never end a loop: of `while` those that are always true, of `until` those that never are.
+fn never_ends(until: bool, condition: &str) -> bool {
+    let condition = condition.trim_end_matches([';', ' ', '\n']);
+    if until {
+        return matches!(
+            condition,
+            "false" | "/bin/false" | "/usr/bin/false" | "! true" | "! :" | "((0))" | "(( 0 ))"
+        );
+    }
     matches!(
-        condition.trim_end_matches([';', ' ', '\n']),
+        condition,
         "true"
             | ":"
             | "/bin/true"
@@ -228,9 +239,6 @@ fn never_fails(condition: &str) -> bool {
             | "(( 1 ))"
             | "test 1"
             | "! false"
-            | "false"
-            | "! true"
-            | "/bin/false"
     )
 }
 
