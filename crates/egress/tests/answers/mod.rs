@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
 use crate::proxied::{Proxied, SECRET};
@@ -43,30 +44,37 @@ fn read_head(stream: &mut TcpStream) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-fn upstream(answers: &'static [(&str, &str, bool)]) -> (SocketAddr, Asked) {
+/// Serves every connection in a thread that can tell what was asked on it.
+fn listen(each: impl Fn(&mut TcpStream, &dyn Fn(String)) + Send + Sync + 'static) -> (SocketAddr, Asked) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     let address = listener.local_addr().expect("a bound address");
     let (asked, heads) = channel();
+    let each = Arc::new(each);
     std::thread::spawn(move || {
         for (number, mut stream) in listener.incoming().flatten().enumerate() {
-            let asked = asked.clone();
-            std::thread::spawn(move || {
-                while let Some(head) = read_head(&mut stream) {
-                    let mut body = vec![0; if head.starts_with("POST") { 4 } else { 0 }];
-                    stream.read_exact(&mut body).expect("a body");
-                    let path = head.split(' ').nth(1).expect("a target").to_owned();
-                    let _ = asked.send((number, head + &String::from_utf8(body).expect("text")));
-                    let known = answers.iter().find(|(known, ..)| *known == path);
-                    let (_, answer, last) = known.expect("a path that is known");
-                    stream.write_all(answer.as_bytes()).expect("a client");
-                    if *last {
-                        return;
-                    }
-                }
-            });
+            let (asked, each) = (asked.clone(), each.clone());
+            // Whether somebody still wants to know is the test's business.
+            std::thread::spawn(move || each(&mut stream, &|head| drop(asked.send((number, head)))));
         }
     });
     (address, heads)
+}
+
+fn upstream(answers: &'static [(&str, &str, bool)]) -> (SocketAddr, Asked) {
+    listen(move |stream, asked| {
+        while let Some(head) = read_head(stream) {
+            let mut body = vec![0; if head.starts_with("POST") { 4 } else { 0 }];
+            stream.read_exact(&mut body).expect("a body");
+            let path = head.split(' ').nth(1).expect("a target").to_owned();
+            asked(head + &String::from_utf8(body).expect("text"));
+            let known = answers.iter().find(|(known, ..)| *known == path);
+            let (_, answer, last) = known.expect("a path that is known");
+            stream.write_all(answer.as_bytes()).expect("a client");
+            if *last {
+                return;
+            }
+        }
+    })
 }
 
 fn ask(stream: &mut TcpStream, path: &str, body: &str) {
@@ -257,24 +265,15 @@ fn req_e26_an_answer_that_breaks_off_does_so_for_the_client_and_on_record() {
 
 /// Answers one request on each connection, and goes away when it has heard another.
 fn forgetful() -> (SocketAddr, Asked) {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-    let address = listener.local_addr().expect("a bound address");
-    let (asked, heads) = channel();
-    std::thread::spawn(move || {
-        for (number, mut stream) in listener.incoming().flatten().enumerate() {
-            let asked = asked.clone();
-            std::thread::spawn(move || {
-                for turn in 0..2 {
-                    let Some(head) = read_head(&mut stream) else { return };
-                    let _ = asked.send((number, head));
-                    if turn == 0 {
-                        stream.write_all(LENGTH.as_bytes()).expect("a client");
-                    }
-                }
-            });
+    listen(|stream, asked| {
+        for turn in 0..2 {
+            let Some(head) = read_head(stream) else { return };
+            asked(head);
+            if turn == 0 {
+                stream.write_all(LENGTH.as_bytes()).expect("a client");
+            }
         }
-    });
-    (address, heads)
+    })
 }
 
 #[test]
