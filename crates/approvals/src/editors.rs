@@ -6,6 +6,9 @@ use crate::Category;
 use crate::call::Call;
 use crate::judge::{Judge, Report};
 
+const RUNS: Report =
+    Report::ask("editor-runs", Category::HiddenExecution, "The editor is told to run a command.");
+
 impl Judge<'_> {
     /// `e` runs commands, `w` writes files; so do the flags of `s`.
     pub(crate) fn sed(&mut self, shell: &mut Shell, script: &str, call: &Call) {
@@ -96,14 +99,7 @@ impl Judge<'_> {
                 .iter()
                 .find_map(|mark| command.strip_prefix(mark));
             if let Some(text) = run.filter(|text| !text.trim().is_empty()) {
-                self.report(
-                    &Report::ask(
-                        "editor-runs",
-                        Category::HiddenExecution,
-                        "The editor is told to run a command.",
-                    ),
-                    call.line(),
-                );
+                self.report(&RUNS, call.line());
                 shell.run_child(text, Vec::new(), &cofferdam_shell_syntax::Input::Inherited, self);
             } else if let Some(path) = command.strip_prefix("w ").or_else(|| command.strip_prefix("W ")) {
                 self.written(&Word::known(path.trim()), call);
@@ -127,14 +123,7 @@ impl Judge<'_> {
                 || before.ends_with("exe \"")
                 || before.ends_with("read ")
         }) {
-            self.report(
-                &Report::ask(
-                    "editor-runs",
-                    Category::HiddenExecution,
-                    "The editor is told to run a command.",
-                ),
-                call.line(),
-            );
+            self.report(&RUNS, call.line());
             shell.run_child(text, Vec::new(), &call.input, self);
         } else if [
             "py",
