@@ -91,7 +91,8 @@ const NEVER: &[Never] = &[
 ];
 
 /// Crates whose list of dependencies is closed, with all of it.
-const ONLY: &[(&str, &[&str])] = &[("cofferdam-shim", &["cofferdam-linux-sys"])];
+const ONLY: &[(&str, &[&str])] =
+    &[("cofferdam-shim", &["cofferdam-linux-sys"]), ("cofferdam-short-way", &["cofferdam-linux-sys"])];
 
 /// The crates that may name a secret.
 const HOLDERS: (&str, &[&str]) = ("cofferdam-secrets", &["cofferdam-egress", "cofferdam"]);

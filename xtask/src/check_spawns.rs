@@ -17,6 +17,7 @@ const PLACES: &[(&str, &str)] = &[
     ("crates/linux-sys/src/probe/", "calls of a hostile program, for tests"),
     ("crates/linux-sys/src/bare/replace.rs", "the end of the shim, which becomes another program"),
     ("crates/docker/build.rs", "the compiler, for the programs that are put into containers"),
+    ("crates/cli/build.rs", "the compiler, for the first instructions of the program"),
     (
         "crates/linux-sys/tests/own_environment.rs",
         "a test that starts itself again with variables of its own",

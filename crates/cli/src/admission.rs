@@ -3,13 +3,14 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use cofferdam_approvals::{Approved, Author, Backend, Gate, Reason, Refused};
+use cofferdam_approvals::{Approved, Author, Backend, Gate, Reason, Refused, SessionContext, Weighed};
 use cofferdam_audit::Recorder;
 use cofferdam_policy::document::ScriptDigest;
 use cofferdam_sandbox::approved_files::ApprovedFile;
 
 use crate::args::admission::Behalf;
 use crate::args::approvals::KindArg;
+use crate::caller::Caller;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::gatekeeper::{self, Gatekeeper, warn_if_nobody};
@@ -79,13 +80,21 @@ pub fn gate() -> Result<Gatekeeper, Failure> {
     Gatekeeper::open().map_err(Failure::of_a_start)
 }
 
-/// Asks the gate. Whoever gets the answer has a yes in hand.
-pub fn admit(
-    keeper: Gatekeeper,
-    line: Line<'_>,
-    behalf: &Behalf,
-    place: Where<'_>,
-) -> Result<Admitted, Failure> {
+/// What the gate says to somebody's own command when nobody can be asked: nothing, if somebody would have to be, or
+/// if there is no gate; then nothing was written down either.
+pub fn unasked(caller: Caller, line: Line<'_>, place: Where<'_>) -> Result<Option<Approved>, Failure> {
+    let Ok(keeper) = Gatekeeper::of(caller) else { return Ok(None) };
+    let context = context(&keeper, &Behalf::default(), place);
+    // Words are written down and shown with a question alone, and none is asked here.
+    let gate = Gate { redact: &|_| String::new(), second_opinion: None, ..keeper.gate(None) };
+    match gate.weigh(&line.written(), &context) {
+        Weighed::Approved(approved) => Ok(Some(approved)),
+        Weighed::Refused(no) => Err(refused(&no)),
+        Weighed::Ask(_) => Ok(None),
+    }
+}
+
+fn context(keeper: &Gatekeeper, behalf: &Behalf, place: Where<'_>) -> SessionContext {
     let kind = behalf.session_kind.unwrap_or(KindArg::Interactive);
     let session = behalf.approval_session.as_deref().unwrap_or(place.session);
     let mut context = keeper.context(session.to_owned(), kind, place.directory, place.backend);
@@ -93,6 +102,17 @@ pub fn admit(
     if behalf.session_kind.is_none() {
         context.author = Author::Caller;
     }
+    context
+}
+
+/// Asks the gate. Whoever gets the answer has a yes in hand.
+pub fn admit(
+    keeper: Gatekeeper,
+    line: Line<'_>,
+    behalf: &Behalf,
+    place: Where<'_>,
+) -> Result<Admitted, Failure> {
+    let context = context(&keeper, behalf, place);
     let approver = keeper.at_terminal(&context);
     if context.author == Author::Agent {
         warn_if_nobody(&context, &approver);

@@ -48,11 +48,13 @@ impl Failure {
     /// no reason to end differently, so that error is dropped.
     pub fn report(&self) -> Exit {
         use std::io::Write;
-        let mut stderr = std::io::stderr().lock();
-        let _ = writeln!(stderr, "cofferdam: {}", self.sentence);
-        for hint in &self.hints {
-            let _ = writeln!(stderr, "hint: {hint}");
-        }
+        let _ = std::io::stderr().lock().write_all(self.text().as_bytes());
         self.exit
+    }
+
+    /// What is written of it.
+    pub fn text(&self) -> String {
+        let hints = self.hints.iter().map(|hint| format!("hint: {hint}\n"));
+        hints.fold(format!("cofferdam: {}\n", self.sentence), |text, hint| text + &hint)
     }
 }

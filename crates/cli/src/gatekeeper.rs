@@ -22,6 +22,7 @@ use cofferdam_secrets::redaction::{Patterns, Redactor, Replacement};
 use zeroize::Zeroizing;
 
 use crate::args::approvals::KindArg;
+use crate::caller::Caller;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::{self, Settings};
@@ -29,6 +30,7 @@ use crate::waiting::{self, Waiting};
 use webhook::Webhook;
 
 pub struct Gatekeeper {
+    caller: Caller,
     settings: Settings,
     pub broker: Broker,
     pub grants: Grants,
@@ -39,7 +41,12 @@ pub struct Gatekeeper {
 impl Gatekeeper {
     /// What cannot be read or opened is a failure: without rules or record there is no gate.
     pub fn open() -> Result<Self, Failure> {
-        let settings = Settings::load()?;
+        Self::of(Caller::This)
+    }
+
+    /// The same for whoever asks.
+    pub fn of(caller: Caller) -> Result<Self, Failure> {
+        let settings = Settings::of(&caller)?;
         let broker = broker(&settings)?;
         let grants = grants(&settings)?;
         let on_write_failure = match settings.config.audit.on_write_failure {
@@ -52,7 +59,7 @@ impl Gatekeeper {
         )
         .map_err(|error| Failure::new(Exit::Unavailable, error.to_string()).hint(error.fix()))?;
         let webhook = webhook(&settings)?.map(Arc::new);
-        Ok(Self { settings, broker, grants, recorder, webhook })
+        Ok(Self { caller, settings, broker, grants, recorder, webhook })
     }
 
     pub fn gate(&self, longest: Option<Duration>) -> Gate<'_> {
@@ -87,8 +94,9 @@ impl Gatekeeper {
             SessionKind::Headless => approval.headless,
             SessionKind::Interactive | SessionKind::Gateway => Unattended::Deny,
         };
-        let home = env::var("HOME").unwrap_or_else(|_| "/nonexistent".to_owned());
-        let user = env::var("USER").or_else(|_| env::var("LOGNAME")).unwrap_or_else(|_| "user".to_owned());
+        let text = |name| self.caller.text(name);
+        let home = text("HOME").unwrap_or_else(|| "/nonexistent".to_owned());
+        let user = text("USER").or_else(|| text("LOGNAME")).unwrap_or_else(|| "user".to_owned());
         let place = Context::new(directory.to_string_lossy(), home, user);
         SessionContext {
             session,

@@ -5,6 +5,7 @@
 
 mod admission;
 mod args;
+mod caller;
 mod clientele;
 mod commands;
 mod daemon;

@@ -1,9 +1,9 @@
 //! Where the program keeps its files: everything below `$COFFERDAM_HOME` if that is set, otherwise the
 //! places that the XDG base directory specification names.
 
-use std::env;
 use std::path::PathBuf;
 
+use crate::caller::Caller;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -21,6 +21,12 @@ pub struct Places {
 impl Places {
     /// Finds the directories from the environment of this process.
     pub fn find() -> Result<Self, Failure> {
+        Self::of(&Caller::This)
+    }
+
+    /// Finds the directories of whoever asks.
+    pub fn of(caller: &Caller) -> Result<Self, Failure> {
+        let absolute = |variable: &str| absolute(caller, variable);
         if let Some(home) = absolute("COFFERDAM_HOME")? {
             return Ok(Self { config: home.clone(), state: home.join("state"), runtime: home.join("run") });
         }
@@ -70,8 +76,8 @@ impl Places {
 
 /// A directory named by a variable. Empty counts as not set; a relative path is a mistake, because it would
 /// mean another place after every `cd`.
-fn absolute(variable: &str) -> Result<Option<PathBuf>, Failure> {
-    let Some(value) = env::var_os(variable).filter(|value| !value.is_empty()) else {
+fn absolute(caller: &Caller, variable: &str) -> Result<Option<PathBuf>, Failure> {
+    let Some(value) = caller.variable(variable).filter(|value| !value.is_empty()) else {
         return Ok(None);
     };
     let path = PathBuf::from(value);

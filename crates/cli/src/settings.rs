@@ -9,6 +9,7 @@ use cofferdam_policy::document::Config;
 use cofferdam_policy::mistake::Mistake;
 use rustix::fs::{Mode, OFlags};
 
+use crate::caller::Caller;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::places::Places;
@@ -30,7 +31,12 @@ impl Settings {
     /// Finds and reads the configuration. Without a file the defaults hold; a file that cannot be trusted, read
     /// or understood is a failure, never a default.
     pub fn load() -> Result<Self, Failure> {
-        let places = Places::find()?;
+        Self::of(&Caller::This)
+    }
+
+    /// The same for whoever asks.
+    pub fn of(caller: &Caller) -> Result<Self, Failure> {
+        let places = Places::of(caller)?;
         let path = places.config_file();
         let config = read_config(&places).map_err(|unusable| match unusable {
             Unusable::Mistakes(mistakes) => report(&path, &mistakes),

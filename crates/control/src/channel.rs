@@ -74,6 +74,12 @@ impl Channel {
 
     /// The next message; none when the other end is gone.
     pub fn receive<T: DeserializeOwned>(&self) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
+        let Some((body, descriptors)) = self.receive_bytes()? else { return Ok(None) };
+        Ok(Some((serde_json::from_slice(&body)?, descriptors)))
+    }
+
+    /// The next message as it came, for whoever is talked to in more than one language.
+    pub fn receive_bytes(&self) -> io::Result<Option<(Vec<u8>, Vec<OwnedFd>)>> {
         // Its length first: a buffer for the longest would be filled with zeros, page by page, for every message.
         let mut body = vec![0; self.next_length()?];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
@@ -99,7 +105,12 @@ impl Channel {
         } else {
             body = read_memory_file(descriptors.remove(0))?;
         }
-        Ok(Some((serde_json::from_slice(&body)?, descriptors)))
+        Ok(Some((body, descriptors)))
+    }
+
+    /// Sends bytes that are no message of ours, to one who does not read those.
+    pub fn send_bytes(&self, body: &[u8]) -> io::Result<()> {
+        self.send_packet(body, &[])
     }
 }
 

@@ -6,7 +6,11 @@
 extern crate alloc;
 
 pub mod bare;
+#[path = "freestanding/end.rs"]
+mod end;
 #[path = "freestanding/memory.rs"]
 mod memory;
+#[path = "freestanding/room.rs"]
+mod room;
 #[path = "freestanding/start.rs"]
 pub mod start;

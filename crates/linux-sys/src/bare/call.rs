@@ -10,13 +10,16 @@ pub mod number {
     pub const READ: usize = 0;
     pub const WRITE: usize = 1;
     pub const CLOSE: usize = 3;
+    pub const RT_SIGPROCMASK: usize = 14;
     pub const IOCTL: usize = 16;
     pub const SOCKET: usize = 41;
     pub const CONNECT: usize = 42;
+    pub const RECVFROM: usize = 45;
     pub const SENDMSG: usize = 46;
     pub const BIND: usize = 49;
     pub const LISTEN: usize = 50;
     pub const SETSOCKOPT: usize = 54;
+    pub const GETSOCKOPT: usize = 55;
     pub const EXECVE: usize = 59;
     pub const FCHOWN: usize = 93;
     pub const UMASK: usize = 95;
@@ -29,6 +32,9 @@ pub mod number {
     pub const CAPSET: usize = 126;
     pub const PRCTL: usize = 157;
     pub const OPENAT: usize = 257;
+    pub const PPOLL: usize = 271;
+    pub const SIGNALFD4: usize = 289;
+    pub const PRLIMIT64: usize = 302;
     pub const STATX: usize = 332;
 }
 
@@ -40,8 +46,11 @@ pub mod number {
     pub const CLOSE: usize = 57;
     pub const READ: usize = 63;
     pub const WRITE: usize = 64;
+    pub const PPOLL: usize = 73;
+    pub const SIGNALFD4: usize = 74;
     pub const CAPGET: usize = 90;
     pub const CAPSET: usize = 91;
+    pub const RT_SIGPROCMASK: usize = 135;
     pub const SETRESUID: usize = 147;
     pub const GETRESUID: usize = 148;
     pub const SETRESGID: usize = 149;
@@ -53,9 +62,12 @@ pub mod number {
     pub const BIND: usize = 200;
     pub const LISTEN: usize = 201;
     pub const CONNECT: usize = 203;
+    pub const RECVFROM: usize = 207;
     pub const SETSOCKOPT: usize = 208;
+    pub const GETSOCKOPT: usize = 209;
     pub const SENDMSG: usize = 211;
     pub const EXECVE: usize = 221;
+    pub const PRLIMIT64: usize = 261;
     pub const STATX: usize = 291;
 }
 

@@ -1,6 +1,5 @@
 //! Files, by descriptor.
 
-use alloc::vec::Vec;
 use core::ffi::CStr;
 
 use super::Errno;
@@ -8,6 +7,7 @@ use super::call::{Plain, call, number, plain};
 
 const AT_FDCWD: isize = -100;
 const AT_EMPTY_PATH: usize = 0x1000;
+const O_DIRECTORY: usize = if cfg!(target_arch = "aarch64") { 0o40_000 } else { 0o200_000 };
 const O_NOFOLLOW: usize = if cfg!(target_arch = "aarch64") { 0o100_000 } else { 0o400_000 };
 const O_NONBLOCK: usize = 0o4000;
 const O_CLOEXEC: usize = 0o2_000_000;
@@ -69,6 +69,11 @@ struct Statx {
 }
 
 impl Descriptor {
+    /// As it stands in `/proc/self/fd`.
+    pub fn number(&self) -> u32 {
+        self.0.cast_unsigned()
+    }
+
     #[expect(unsafe_code, reason = "the kernel fills a structure of ours")]
     pub fn status(&self) -> Result<Status, Errno> {
         let mut found = Statx::default();
@@ -123,6 +128,11 @@ pub fn open_following(path: &CStr) -> Result<Descriptor, Errno> {
     open(path, O_NONBLOCK | O_CLOEXEC)
 }
 
+/// Opens a directory, without following a link at its end.
+pub fn open_directory(path: &CStr) -> Result<Descriptor, Errno> {
+    open(path, O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+}
+
 /// A descriptor that stands for a file, by way of links, whatever it is; its contents are not reached by it.
 pub fn open_path(path: &CStr) -> Result<Descriptor, Errno> {
     open(path, O_PATH | O_CLOEXEC)
@@ -134,21 +144,6 @@ fn open(path: &CStr, flags: usize) -> Result<Descriptor, Errno> {
     let opened =
         unsafe { call(number::OPENAT, [AT_FDCWD as usize, path.as_ptr() as usize, flags, 0, 0, 0]) }?;
     Ok(Descriptor(opened as i32))
-}
-
-/// All of a file that is not longer than this.
-pub fn read_whole(file: &Descriptor, longest: usize) -> Result<Vec<u8>, Errno> {
-    let mut all = Vec::new();
-    let mut buffer = [0; 4096];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(all),
-            count => all.extend_from_slice(&buffer[..count]),
-        }
-        if all.len() > longest {
-            return Err(Errno::TOO_LARGE);
-        }
-    }
 }
 
 /// Whether a descriptor is a terminal.

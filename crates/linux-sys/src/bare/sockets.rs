@@ -11,6 +11,7 @@ const AF_INET: u16 = 2;
 const SOCK_CLOEXEC: usize = 0o2_000_000;
 const SOL_SOCKET: usize = 1;
 const SCM_RIGHTS: i32 = 1;
+const SO_PEERCRED: usize = 17;
 const SO_RCVTIMEO: usize = 20;
 const SO_SNDTIMEO: usize = 21;
 const MSG_NOSIGNAL: usize = 0x4000;
@@ -82,8 +83,15 @@ fn wait_no_longer(socket: &Descriptor, which: usize, seconds: u64) -> Result<(),
 }
 
 /// A connection of packets to whoever listens under a path. Reading from it does not wait longer than this.
-#[expect(unsafe_code, reason = "the kernel reads an address of ours")]
 pub fn connect_to(path: &CStr, patience_seconds: u64) -> Result<Descriptor, Errno> {
+    let socket = connect_packets(path)?;
+    wait_no_longer(&socket, SO_RCVTIMEO, patience_seconds)?;
+    Ok(socket)
+}
+
+/// A connection of packets to whoever listens under a path.
+#[expect(unsafe_code, reason = "the kernel reads an address of ours")]
+pub fn connect_packets(path: &CStr) -> Result<Descriptor, Errno> {
     const PACKETS: usize = 5;
     let socket = socket(AF_UNIX, PACKETS)?;
     let mut address = [0_u8; 110];
@@ -94,12 +102,13 @@ pub fn connect_to(path: &CStr, patience_seconds: u64) -> Result<Descriptor, Errn
     let length = 2 + bytes.len();
     // SAFETY: the address and its length are of a part of an array of ours.
     unsafe { call(number::CONNECT, [socket.0 as usize, address.as_ptr() as usize, length, 0, 0, 0]) }?;
-    wait_no_longer(&socket, SO_RCVTIMEO, patience_seconds)?;
     Ok(socket)
 }
 
 /// Descriptors that one packet of ours carries.
 const MOST: usize = 8;
+/// What it is put together from.
+const MOST_PARTS: usize = 24;
 
 #[repr(C)]
 struct Control {
@@ -127,21 +136,35 @@ struct Message {
 }
 
 /// Sends one packet with descriptors beside it; who gets it has copies of them.
-#[expect(unsafe_code, reason = "the kernel reads structures of ours")]
 pub fn send_with(socket: &Descriptor, bytes: &[u8], handed: &[&Descriptor]) -> Result<(), Errno> {
-    let mut control =
-        Control { length: 0, level: SOL_SOCKET as i32, kind: SCM_RIGHTS, descriptors: [0; MOST] };
-    let places = control.descriptors.get_mut(..handed.len()).ok_or(Errno::TOO_LARGE)?;
+    let mut numbers = [0; MOST];
+    let places = numbers.get_mut(..handed.len()).ok_or(Errno::TOO_LARGE)?;
     for (place, descriptor) in places.iter_mut().zip(handed) {
         *place = descriptor.0;
     }
-    control.length = size_of::<usize>() + 2 * size_of::<i32>() + handed.len() * size_of::<i32>();
-    let part = Part { start: bytes.as_ptr(), length: bytes.len() };
+    send(&[bytes], socket, places)
+}
+
+/// Sends one packet, with this process's three standard streams beside it.
+pub fn send_with_streams(socket: &Descriptor, parts: &[&[u8]]) -> Result<(), Errno> {
+    send(parts, socket, &[0, 1, 2])
+}
+
+#[expect(unsafe_code, reason = "the kernel reads structures of ours")]
+fn send(bytes: &[&[u8]], socket: &Descriptor, handed: &[i32]) -> Result<(), Errno> {
+    let mut control =
+        Control { length: 0, level: SOL_SOCKET as i32, kind: SCM_RIGHTS, descriptors: [0; MOST] };
+    control.descriptors.get_mut(..handed.len()).ok_or(Errno::TOO_LARGE)?.copy_from_slice(handed);
+    control.length = size_of::<usize>() + 2 * size_of::<i32>() + size_of_val(handed);
+    let mut parts = [const { Part { start: core::ptr::null(), length: 0 } }; MOST_PARTS];
+    for (part, bytes) in parts.get_mut(..bytes.len()).ok_or(Errno::TOO_LARGE)?.iter_mut().zip(bytes) {
+        *part = Part { start: bytes.as_ptr(), length: bytes.len() };
+    }
     let message = Message {
         name: 0,
         name_length: 0,
-        parts: &raw const part,
-        part_count: 1,
+        parts: parts.as_ptr(),
+        part_count: bytes.len(),
         control: &raw const control,
         control_length: if handed.is_empty() {
             0
@@ -154,4 +177,24 @@ pub fn send_with(socket: &Descriptor, bytes: &[u8], handed: &[&Descriptor]) -> R
     // until the call is back, and is as long as it says.
     unsafe { call(number::SENDMSG, [socket.0 as usize, &raw const message as usize, MSG_NOSIGNAL, 0, 0, 0]) }
         .map(drop)
+}
+
+/// The next packet, as far as there is room for it; nought bytes when the other end is gone.
+#[expect(unsafe_code, reason = "the kernel fills a buffer of ours")]
+pub fn receive(socket: &Descriptor, buffer: &mut [u8]) -> Result<usize, Errno> {
+    let (address, length) = (buffer.as_mut_ptr() as usize, buffer.len());
+    // SAFETY: the address and the length are those of a slice that is borrowed alone for the call.
+    unsafe { call(number::RECVFROM, [socket.0 as usize, address, length, 0, 0, 0]) }
+}
+
+/// The user of the process that listened at the other end.
+#[expect(unsafe_code, reason = "the kernel fills a structure of ours")]
+pub fn peer_user(socket: &Descriptor) -> Result<u32, Errno> {
+    // Process, user and group.
+    let mut peer = [u32::MAX; 3];
+    let mut length = size_of_val(&peer) as u32;
+    let (filled, room) = (peer.as_mut_ptr() as usize, &raw mut length as usize);
+    // SAFETY: the option fills three 32-bit numbers, for which there is room, as the length says; both are ours alone.
+    unsafe { call(number::GETSOCKOPT, [socket.0 as usize, SOL_SOCKET, SO_PEERCRED, filled, room, 0]) }?;
+    Ok(peer[1])
 }

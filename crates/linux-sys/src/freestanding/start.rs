@@ -1,11 +1,12 @@
 //! What comes before a program's first function, and after its last.
 
 use alloc::vec::Vec;
-use core::arch::{asm, global_asm};
+use core::arch::global_asm;
 use core::ffi::{CStr, c_char};
 use core::panic::PanicInfo;
 
 use crate::bare::{Given, write_all};
+use crate::end::exit;
 
 /// What a program does, by its one name.
 #[macro_export]
@@ -68,19 +69,6 @@ unsafe fn words(list: *const usize) -> Vec<&'static CStr> {
         }
     }
     all
-}
-
-fn exit(status: i32) -> ! {
-    // SAFETY: the call takes one number, and does not come back.
-    #[cfg(target_arch = "x86_64")]
-    unsafe {
-        asm!("syscall", in("rax") 231, in("rdi") status, options(noreturn, nostack));
-    }
-    // SAFETY: as above.
-    #[cfg(target_arch = "aarch64")]
-    unsafe {
-        asm!("svc 0", in("x8") 94, in("x0") status, options(noreturn, nostack));
-    }
 }
 
 /// A mistake in the program itself. 126: privileges were not dropped, and nothing was started.

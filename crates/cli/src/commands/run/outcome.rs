@@ -27,9 +27,12 @@ pub fn not_begun(error: &io::Error) -> Failure {
 
 /// What the network had to say meanwhile, at a moment when nobody else has the terminal.
 pub fn tell_network(end: &End) {
-    for line in &end.told {
-        eprintln!("cofferdam: {line}");
-    }
+    eprint!("{}", network(end));
+}
+
+/// The same as a text.
+pub fn network(end: &End) -> String {
+    end.told.iter().map(|line| format!("cofferdam: {line}\n")).collect()
 }
 
 pub fn not_built(problem: &Problem) -> Failure {

@@ -58,7 +58,7 @@ impl Client {
     /// The next answer. A refusal is a failure.
     pub fn receive(&self) -> Result<(Reply, Vec<OwnedFd>), Failure> {
         match self.channel.receive() {
-            Ok(Some((Reply::Refused(refusal), _))) => Err(self.refused(refusal)),
+            Ok(Some((Reply::Refused(refusal), _))) => Err(refused(&self.name, refusal)),
             Ok(Some(answer)) => Ok(answer),
             Ok(None) => Err(self.lost(&io::Error::other("it has ended"))),
             Err(error) => Err(self.lost(&error)),
@@ -92,41 +92,40 @@ impl Client {
         Failure::new(Exit::NotStarted, format!("the session {} gave an answer of another kind", self.name))
             .hint("it may have been started by another version; `cofferdam session kill` ends it")
     }
+}
 
-    fn refused(&self, refusal: Refusal) -> Failure {
-        let name = &self.name;
-        match refusal {
-            Refusal::NoSuchProcess => {
-                Failure::new(Exit::Unavailable, format!("the session {name} has no such process"))
-                    .hint(format!("`cofferdam session ps {name}` shows them"))
-            }
-            Refusal::Moved => {
-                let moved = format!("{name} is in another directory than the one this was approved for");
-                Failure::new(admission::REFUSED, moved).hint("look where it is, and start the command again")
-            }
-            Refusal::NoLog => Failure::new(
-                Exit::Unavailable,
-                format!("the output of that process of {name} went to the one who started it"),
-            ),
-            Refusal::AttachedElsewhere => {
-                Failure::new(Exit::Unavailable, format!("the terminal of {name} is in use elsewhere")).hint(
-                    "leave it there with Ctrl-], or start another: `cofferdam session attach NAME -- bash`",
-                )
-            }
-            Refusal::NotRead => Failure::new(
-                Exit::Unavailable,
-                format!("the program in the terminal of {name} does not read what is typed"),
-            )
-            .hint(format!("look at it: `cofferdam session attach {name}`")),
-            Refusal::NotUnderstood => {
-                Failure::new(Exit::NotStarted, format!("the session {name} does not take that"))
-                    .hint("it is ending, or was started by another version")
-            }
-            Refusal::Failed(errno) => Failure::new(
-                Exit::NotStarted,
-                format!("the session {name} failed: {}", io::Error::from_raw_os_error(errno)),
-            ),
+/// What a keeper's no means to the one who asked.
+pub fn refused(name: &str, refusal: Refusal) -> Failure {
+    match refusal {
+        Refusal::NoSuchProcess => {
+            Failure::new(Exit::Unavailable, format!("the session {name} has no such process"))
+                .hint(format!("`cofferdam session ps {name}` shows them"))
         }
+        Refusal::Moved => {
+            let moved = format!("{name} is in another directory than the one this was approved for");
+            Failure::new(admission::REFUSED, moved).hint("look where it is, and start the command again")
+        }
+        Refusal::NoLog => Failure::new(
+            Exit::Unavailable,
+            format!("the output of that process of {name} went to the one who started it"),
+        ),
+        Refusal::AttachedElsewhere => {
+            Failure::new(Exit::Unavailable, format!("the terminal of {name} is in use elsewhere"))
+                .hint("leave it there with Ctrl-], or start another: `cofferdam session attach NAME -- bash`")
+        }
+        Refusal::NotRead => Failure::new(
+            Exit::Unavailable,
+            format!("the program in the terminal of {name} does not read what is typed"),
+        )
+        .hint(format!("look at it: `cofferdam session attach {name}`")),
+        Refusal::NotUnderstood => {
+            Failure::new(Exit::NotStarted, format!("the session {name} does not take that"))
+                .hint("it is ending, or was started by another version")
+        }
+        Refusal::Failed(errno) => Failure::new(
+            Exit::NotStarted,
+            format!("the session {name} failed: {}", io::Error::from_raw_os_error(errno)),
+        ),
     }
 }
 

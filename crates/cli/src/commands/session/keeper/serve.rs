@@ -1,6 +1,7 @@
 //! The keeper at work: one loop over the sandbox, the clients, and what its processes write.
 
 mod requests;
+mod short_way;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,7 +21,7 @@ use super::told::Told;
 use super::wait;
 use crate::commands::run::publish::Published;
 use crate::commands::run::supervise::{AT_REST, End, GRACE, How, TERM};
-use crate::commands::session::protocol::{Refusal, Reply, Request, Setup};
+use crate::commands::session::protocol::{Refusal, Reply, Request, Setup, What};
 use crate::outlet::line::Held;
 use cofferdam_control::place::Listener;
 
@@ -63,6 +64,8 @@ pub struct Doors {
 struct Client {
     channel: Channel,
     waits: Waits,
+    /// For one that came by the short way and does not read replies: what it has asked for.
+    asked: Option<What>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -272,7 +275,7 @@ impl Keeper {
                 _ => Reply::Gone { held: held.to_vec() },
             };
             // One who has gone meanwhile does not want to know.
-            let _ = client.channel.send(&reply, &[]);
+            let _ = client.tell(&self.setup.name, &reply, &[]);
         }
     }
 
@@ -281,7 +284,7 @@ impl Keeper {
         if let Some((channel, _)) = listener.accept()?
             && self.clients.len() < MOST_CLIENTS
         {
-            self.clients.insert(self.next_client, Client { channel, waits: Waits::Nothing });
+            self.clients.insert(self.next_client, Client { channel, waits: Waits::Nothing, asked: None });
             self.next_client += 1;
         }
         Ok(())
@@ -291,7 +294,7 @@ impl Keeper {
     fn tell(&mut self, client: Option<u64>, reply: &Reply, descriptors: &[BorrowedFd<'_>]) {
         if let Some(client) = client
             && let Some(known) = self.clients.get(&client)
-            && known.channel.send(reply, descriptors).is_err()
+            && known.tell(&self.setup.name, reply, descriptors).is_err()
         {
             self.clients.remove(&client);
         }
@@ -299,12 +302,16 @@ impl Keeper {
 
     fn attend(&mut self, id: u64) -> io::Result<()> {
         let Some(client) = self.clients.get(&id) else { return Ok(()) };
-        match client.channel.receive::<Request>() {
-            Ok(Some((request, descriptors))) => match self.obey(id, request, &descriptors) {
-                Ok(()) => {}
-                Err(refusal) => self.tell(Some(id), &Reply::Refused(refusal), &[]),
+        let Ok(Some((message, descriptors))) = client.channel.receive_bytes() else { return self.part(id) };
+        let obeyed = match short_way::strings(&message) {
+            Some(strings) => self.obey_at_once(id, strings, &descriptors),
+            None => match serde_json::from_slice::<Request>(&message) {
+                Ok(request) => self.obey(id, request, &descriptors),
+                Err(_) => return self.part(id),
             },
-            Ok(None) | Err(_) => self.part(id)?,
+        };
+        if let Err(refusal) = obeyed {
+            self.tell(Some(id), &Reply::Refused(refusal), &[]);
         }
         Ok(())
     }

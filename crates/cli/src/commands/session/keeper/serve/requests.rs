@@ -82,7 +82,7 @@ impl Keeper {
     }
 
     /// Starts a command with these streams, of which the caller closes its own copies.
-    fn start(
+    pub(super) fn start(
         &mut self,
         mut process: Process,
         cleared: &Cleared,
@@ -205,7 +205,7 @@ impl Keeper {
 }
 
 /// A command as a person reads it, without anything that a terminal would obey.
-fn shown(what: &What) -> String {
+pub(super) fn shown(what: &What) -> String {
     match what {
         What::Command(arguments) => arguments.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
         What::Shell(text) => text.to_string(),

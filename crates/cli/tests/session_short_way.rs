@@ -1,0 +1,150 @@
+//! A command in a session by the short way, before the C library: it is taken, and nobody can tell by what comes of it.
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::process::Child;
+
+use cofferdam_testkit::processes::wait_until;
+use cofferdam_testkit::{Cofferdam, Home, Outcome};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_cofferdam");
+/// An option that changes nothing here, and that the short way does not know.
+const LONG_WAY: [&str; 2] = ["--timeout", "1h"];
+
+struct Place {
+    home: Home,
+    workspace: PathBuf,
+}
+
+impl Place {
+    fn with_session() -> Self {
+        let home = Home::new();
+        let workspace = home.path().join("project");
+        fs::create_dir(&workspace).expect("a directory");
+        let place = Self { home, workspace };
+        place.call(&["new", "--name", "one"]).run().expect_status(0);
+        place
+    }
+
+    fn call(&self, args: &[&str]) -> Cofferdam {
+        Cofferdam::new(BINARY, &self.home).current_dir(&self.workspace).arg("session").args(args)
+    }
+
+    fn short(&self, command: &[&str]) -> Cofferdam {
+        self.call(&["exec", "one"]).args(command)
+    }
+
+    fn long(&self, command: &[&str]) -> Cofferdam {
+        self.call(&["exec", "one"]).args(LONG_WAY).args(command)
+    }
+
+    /// Everything that is on record.
+    fn record(&self) -> String {
+        Cofferdam::new(BINARY, &self.home).args(["audit", "export"]).run().expect_status(0).stdout()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.call(&["kill", "one"]).run();
+    }
+}
+
+/// The signals that a process catches, once it is this program and not the test any more.
+fn caught(child: &Child) -> u64 {
+    let status = || fs::read_to_string(format!("/proc/{}/status", child.id())).expect("a process");
+    wait_until("it waits for its command", || status().contains("State:\tS"));
+    let status = status();
+    let line = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("its signals");
+    u64::from_str_radix(line.trim(), 16).expect("a set")
+}
+
+/// What the standard library begins with is handlers for two signals. Without it there is none.
+#[test]
+fn req_i13_a_plain_command_goes_the_short_way_and_one_with_an_option_the_long_way() {
+    let place = Place::with_session();
+    for (call, is_short) in [(place.short(&["--", "cat"]), true), (place.long(&["--", "cat"]), false)] {
+        let mut child = call.spawn();
+        assert_eq!(caught(&child) == 0, is_short);
+        drop(child.stdin.take());
+        assert!(child.wait().expect("its end").success());
+    }
+}
+
+#[test]
+fn req_i14_both_ways_tell_the_same_and_write_the_same_down() {
+    let place = Place::with_session();
+    fs::write(place.workspace.join("plain.txt"), "no program").expect("a file");
+    let told = |outcome: &Outcome| (outcome.status(), outcome.stdout(), outcome.stderr());
+    for command in [
+        &["--", "true"][..],
+        &["--", "sh", "-c", "echo out; echo err >&2; exit 3"],
+        &["--", "sh", "-c", "kill -9 $$"],
+        &["--", "/no/such/program"],
+        &["--", "no-such-program"],
+        &["--", "./plain.txt"],
+        &["--", "rm", "-rf", "/"],
+        &["-c", "cd /tmp; pwd; exit 4"],
+        &["-c", "cd -; pwd"],
+        &["-c", "rm -rf --no-preserve-root /"],
+    ] {
+        let before = place.record().lines().count();
+        let short = place.short(command).run();
+        let between = place.record().lines().count();
+        let long = place.long(command).run();
+        assert_eq!(told(&short), told(&long), "{command:?}");
+        assert_eq!(between - before, place.record().lines().count() - between, "{command:?}");
+        assert!(between > before, "{command:?}: on record");
+    }
+}
+
+/// All that a process has written to its memory.
+fn memory(pid: i64) -> Vec<u8> {
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).expect("its memory");
+    let file = fs::File::open(format!("/proc/{pid}/mem")).expect("its memory");
+    let mut all = Vec::new();
+    for line in maps.lines().filter(|line| line.contains(" rw")) {
+        let (start, end) = line.split(' ').next().and_then(|range| range.split_once('-')).expect("a range");
+        let [start, end] = [start, end].map(|at| u64::from_str_radix(at, 16).expect("an address"));
+        let mut part = vec![0; usize::try_from(end - start).expect("a size")];
+        if file.read_exact_at(&mut part, start).is_ok() {
+            all.extend(part);
+        }
+    }
+    all
+}
+
+/// The keeper was started with an empty environment, and does not get to know the caller's.
+#[test]
+fn req_e01_a_keeper_never_holds_the_credentials_of_those_who_ask() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("SKIPPED: only root can look into a keeper");
+        return;
+    }
+    let place = Place::with_session();
+    let listed = place.call(&["list", "--json"]).run().expect_status(0).stdout();
+    let listed: serde_json::Value = serde_json::from_str(&listed).expect("what the program lists");
+    let keeper = listed[0]["pid"].as_i64().expect("a number of a process");
+    let call = place.short(&["--", "sh", "-c", "echo ready; cat", "said-with-the-command-7731"]);
+    let mut child = call.env("ACME_API_KEY", "kept-in-the-environment-7731").spawn();
+    let mut ready = [0; 6];
+    child.stdout.as_mut().expect("a pipe").read_exact(&mut ready).expect("a line");
+    let memory = memory(keeper);
+    let holds = |text: &str| memchr::memmem::find(&memory, text.as_bytes()).is_some();
+    assert!(holds("said-with-the-command-7731"), "what is looked at is its memory");
+    assert!(!holds("kept-in-the-environment-7731"));
+    drop(child.stdin.take());
+    assert!(child.wait().expect("its end").success());
+}
+
+/// Nothing is done by halves: whatever the keeper cannot decide is decided where a person can be asked.
+#[test]
+fn req_a01_a_broken_configuration_stops_the_short_way_too() {
+    let place = Place::with_session();
+    place.home.write("cofferdam/config.toml", "nonsense = 1\n");
+    let refused = place.short(&["--", "true"]).run();
+    assert_eq!(refused.status(), place.long(&["--", "true"]).run().status());
+    assert!(refused.stderr().contains("nonsense"), "{}", refused.stderr());
+}

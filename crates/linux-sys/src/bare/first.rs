@@ -1,0 +1,20 @@
+//! What the first instructions of the program use of this: all that needs no memory to be given out.
+
+mod call;
+mod closed;
+mod errno;
+mod files;
+mod identity;
+mod laid;
+mod output;
+mod sockets;
+mod waiting;
+
+pub use closed::close_to_others;
+pub use errno::Errno;
+pub use files::{Descriptor, open_directory};
+pub use identity::user_identities;
+pub use laid::Laid;
+pub use output::write_all;
+pub use sockets::{connect_packets, peer_user, receive, send_with, send_with_streams};
+pub use waiting::{Ready, Signals, wait};
