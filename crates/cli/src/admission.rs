@@ -10,7 +10,6 @@ use cofferdam_sandbox::approved_files::ApprovedFile;
 
 use crate::args::admission::Behalf;
 use crate::args::approvals::KindArg;
-use crate::caller::Caller;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::gatekeeper::{self, Gatekeeper, warn_if_nobody};
@@ -80,11 +79,10 @@ pub fn gate() -> Result<Gatekeeper, Failure> {
     Gatekeeper::open().map_err(Failure::of_a_start)
 }
 
-/// What the gate says to somebody's own command when nobody can be asked: nothing, if somebody would have to be, or
-/// if there is no gate; then nothing was written down either.
-pub fn unasked(caller: Caller, line: Line<'_>, place: Where<'_>) -> Result<Option<Approved>, Failure> {
-    let Ok(keeper) = Gatekeeper::of(caller) else { return Ok(None) };
-    let context = context(&keeper, &Behalf::default(), place);
+/// What the gate says to somebody's own command when nobody can be asked: nothing, if somebody would have to be; then
+/// nothing was written down either.
+pub fn unasked(keeper: &Gatekeeper, line: Line<'_>, place: Where<'_>) -> Result<Option<Approved>, Failure> {
+    let context = context(keeper, &Behalf::default(), place);
     // Words are written down and shown with a question alone, and none is asked here.
     let gate = Gate { redact: &|_| String::new(), second_opinion: None, ..keeper.gate(None) };
     match gate.weigh(&line.written(), &context) {

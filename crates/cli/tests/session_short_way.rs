@@ -139,12 +139,29 @@ fn req_e01_a_keeper_never_holds_the_credentials_of_those_who_ask() {
     assert!(child.wait().expect("its end").success());
 }
 
-/// Nothing is done by halves: whatever the keeper cannot decide is decided where a person can be asked.
+/// The keeper keeps the gate from one command to the next, and its rules for no longer than they hold.
 #[test]
-fn req_a01_a_broken_configuration_stops_the_short_way_too() {
+fn req_a01_what_changes_in_the_configuration_holds_from_the_next_command_on() {
     let place = Place::with_session();
+    place.short(&["--", "true"]).run().expect_status(0);
     place.home.write("cofferdam/config.toml", "nonsense = 1\n");
     let refused = place.short(&["--", "true"]).run();
     assert_eq!(refused.status(), place.long(&["--", "true"]).run().status());
     assert!(refused.stderr().contains("nonsense"), "{}", refused.stderr());
+    place.home.write("cofferdam/config.toml", "");
+    place.short(&["--", "true"]).run().expect_status(0);
+    place.home.write("cofferdam/approvals.toml", "more nonsense\n");
+    let refused = place.short(&["--", "true"]).run();
+    assert!(refused.status() != 0 && refused.stderr().contains("approvals.toml"), "{}", refused.stderr());
+}
+
+/// A record that is taken away is begun again, though the keeper had it open.
+#[test]
+fn req_e15_a_record_that_is_taken_away_under_the_keeper_is_begun_again() {
+    let place = Place::with_session();
+    place.short(&["--", "true"]).run().expect_status(0);
+    fs::remove_dir_all(place.home.path().join("cofferdam/state/audit")).expect("the record");
+    let again = place.short(&["--", "true"]).run();
+    let on_record = || place.record().contains("approval-decided");
+    assert!(again.status() != 0 || on_record(), "nothing runs without being on record");
 }

@@ -3,6 +3,7 @@
 //! however, the first process of the sandbox sees it and ends everything.
 
 mod exported;
+mod gate;
 mod log;
 mod process;
 mod serve;

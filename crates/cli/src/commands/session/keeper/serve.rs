@@ -15,6 +15,7 @@ use cofferdam_sandbox::launch::{News, Sandbox};
 use cofferdam_sandbox::report::LayerName;
 use cofferdam_sandbox::text::Text;
 
+use super::gate::LastGate;
 use super::process::{self, Process, Role};
 use super::shell::Left;
 use super::told::Told;
@@ -38,6 +39,7 @@ pub struct Keeper {
     _way_out: Option<Held>,
     told: Told,
     left: Left,
+    gate: LastGate,
     setup: Setup,
     pub missing: Vec<LayerName>,
     started: u64,
@@ -101,6 +103,7 @@ impl Keeper {
             _way_out: doors.way_out,
             told: doors.told,
             left,
+            gate: LastGate::default(),
             setup,
             missing: Vec::new(),
             started: process::seconds(SystemTime::now()),

@@ -31,7 +31,8 @@ const LONGEST_TEXT: usize = 4 << 10;
 /// What a client was started with.
 pub struct Strings {
     arguments: Vec<OsString>,
-    caller: Caller,
+    /// As [`Caller::Other`] has them.
+    variables: Vec<u8>,
 }
 
 /// The strings of such a message; none if it is of another kind.
@@ -45,7 +46,7 @@ pub fn strings(message: &[u8]) -> Option<Strings> {
         arguments.push(OsStr::from_bytes(&rest[..end]).to_owned());
         rest = &rest[end + 1..];
     }
-    Some(Strings { arguments, caller: Caller::Other(rest.to_vec()) })
+    Some(Strings { arguments, variables: rest.to_vec() })
 }
 
 impl Keeper {
@@ -59,14 +60,18 @@ impl Keeper {
         if streams.len() != 3 || self.listener.is_none() {
             return Err(Refusal::NotUnderstood);
         }
-        let Strings { arguments, caller } = strings;
-        let Some((what, line)) = self.meant(&arguments, &caller) else { return self.send_back(client) };
+        let Strings { arguments, variables } = strings;
+        let Some((what, line)) = self.meant(&arguments) else { return self.send_back(client) };
+        let places = Places::of(&Caller::Other(variables.clone()));
+        let here = |places: &Places| places.runtime.join("sessions") == self.setup.sessions.as_path();
+        let Some(places) = places.ok().filter(here) else { return self.send_back(client) };
         let (directory, workspace) = (self.left.directory.as_path(), self.setup.workspace.as_path());
         let place = Where { directory, workspace, session: &self.setup.name, backend: Backend::Isolated };
-        let approved = match admission::unasked(caller, line, place) {
-            Ok(Some(approved)) => approved,
-            Ok(None) => return self.send_back(client),
-            Err(no) => {
+        let gate = self.gate.of(variables, &places);
+        let approved = match gate.map(|gate| admission::unasked(gate, line, place)) {
+            Some(Ok(Some(approved))) => approved,
+            Some(Ok(None)) | None => return self.send_back(client),
+            Some(Err(no)) => {
                 self.answer_at_once(client, no.status(), &no.text());
                 return Ok(());
             }
@@ -81,11 +86,10 @@ impl Keeper {
         Ok(())
     }
 
-    /// The command, if these words mean one of this session, and the caller's places are those it was made in.
-    fn meant<'a>(&self, arguments: &'a [OsString], caller: &Caller) -> Option<(What, Line<'a>)> {
+    /// The command, if these words mean one of this session.
+    fn meant<'a>(&self, arguments: &'a [OsString]) -> Option<(What, Line<'a>)> {
         let [_, session, exec, name, how, words @ ..] = arguments else { return None };
-        let here = Places::of(caller).ok()?.runtime.join("sessions") == self.setup.sessions.as_path();
-        if session != "session" || exec != "exec" || name.to_str() != Some(&self.setup.name) || !here {
+        if session != "session" || exec != "exec" || name.to_str() != Some(&self.setup.name) {
             return None;
         }
         if words.iter().map(|word| word.len() + 1).sum::<usize>() > LONGEST_TEXT {
