@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use crate::reading::{self, Reading};
+use crate::reading::{Manner, Reading};
 pub(crate) use crate::variables::{Value, Variable, Variables};
 use crate::{Doubt, Parsed, Source, Word};
 
@@ -137,8 +137,8 @@ pub struct Shell {
     pub(crate) read: HashMap<String, Rc<Reading>>,
     /// How many bytes may still be parsed: text within text is read again at every level.
     pub(crate) budget: Option<usize>,
-    /// Texts of this length and longer are parsed in pieces.
-    pub(crate) cut_from: usize,
+    /// How texts are read.
+    pub(crate) manner: Manner,
 }
 
 impl Shell {
@@ -164,7 +164,7 @@ impl Shell {
             kept: 0,
             read: HashMap::new(),
             budget: None,
-            cut_from: reading::CUT_FROM,
+            manner: Manner::default(),
         }
     }
 
