@@ -203,6 +203,12 @@ fn main() {
     fs::write(target, tables(&all)).expect("the tables are written");
 }
 
+/// The letters that a word must have for a pattern to fit it, small and capital alike (`names::letters`).
+fn letters(pattern: &str) -> u128 {
+    let letters = pattern.bytes().filter(|byte| byte.is_ascii() && *byte != b'*');
+    letters.fold(0, |set, byte| set | 1 << byte.to_ascii_lowercase())
+}
+
 fn tables(all: &File) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "pub static RULES: &[Rule] = &[");
@@ -213,7 +219,7 @@ fn tables(all: &File) -> String {
         let _ = writeln!(
             out,
             "Rule {{ id: {:?}, category: Category::{}, severity: Severity::{}, decision: Decision::{}, sentence: {:?}, \
-             reviewable: {}, sub: &{:?}, any: &{:?}, all: &{:?}, none: &{:?}, operand: &[{}], ignore_case: {}, exact: {}, unless_download: {}, runs: &{:?}, \
+             reviewable: {}, sub: &{:?}, any: &{:?}, any_letters: &{:?}, all: &{:?}, none: &{:?}, operand: &[{}], ignore_case: {}, exact: {}, unless_download: {}, runs: &{:?}, \
              unless_runs: &{:?}, unless_inner: &{:?}, matches: &{:?}, no_match: &{:?} }},",
             rule.id,
             camel(&rule.category),
@@ -223,6 +229,7 @@ fn tables(all: &File) -> String {
             rule.reviewable,
             rule.sub,
             rule.any,
+            rule.any.iter().map(|pattern| letters(pattern)).collect::<Vec<_>>(),
             rule.all,
             rule.none,
             rule.operand
@@ -334,13 +341,13 @@ fn tools(out: &mut String, all: &File) {
             verb.flags
         );
     }
-    let mut plain = all.plain.clone();
-    plain.sort();
-    let _ = writeln!(out, "];\npub static PLAIN: &[&str] = &{plain:?};");
+    let _ = writeln!(out, "];");
+    let plain: Vec<Vec<String>> = all.plain.iter().map(|name| vec![name.clone()]).collect();
+    index(out, "PLAIN", plain.iter());
     index(out, "TOOL_INDEX", all.tool.iter().map(|tool| &tool.names));
 }
 
-/// A table sorted by name, for binary search; names with a star go to a short list of their own.
+/// A table of names, found by their sum (`rules::sum`); names with a star go to a short list of their own.
 fn index<'a>(out: &mut String, name: &str, entries: impl Iterator<Item = &'a Vec<String>>) {
     let mut exact: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut patterns: Vec<(&str, usize)> = Vec::new();
@@ -354,10 +361,22 @@ fn index<'a>(out: &mut String, name: &str, entries: impl Iterator<Item = &'a Vec
         }
     }
     let _ = writeln!(out, "pub static {name}: Index = Index {{ exact: &[");
-    for (program, at) in exact {
+    let mut slots = vec![0u16; (exact.len() * 4).next_power_of_two()];
+    for (place, (program, at)) in exact.iter().enumerate() {
         let _ = writeln!(out, "({program:?}, &{at:?}),");
+        let mut slot = sum(program) % slots.len();
+        while slots[slot] != 0 {
+            slot = (slot + 1) % slots.len();
+        }
+        slots[slot] = u16::try_from(place + 1).expect("so many names are not kept");
     }
-    let _ = writeln!(out, "], patterns: &{patterns:?} }};");
+    let begins = patterns.iter().fold(0u128, |set, (pattern, _)| set | 1 << (pattern.as_bytes()[0] & 127));
+    let _ = writeln!(out, "], slots: &{slots:?}, begins: {begins}, patterns: &{patterns:?} }};");
+}
+
+fn sum(name: &str) -> usize {
+    let sum = |sum: u32, byte: u8| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    name.bytes().fold(0x811c_9dc5, sum) as usize
 }
 
 /// `file-destruction` as `FileDestruction`.

@@ -34,11 +34,13 @@ impl Call {
 
     /// The name of the program without its directory; `None` when it is not known.
     pub fn program(&self) -> Option<&str> {
-        let text = self.argv.first()?.text();
+        let word = self.argv.first()?;
+        let text = word.text();
         let name =
             text.bytes().rposition(|byte| matches!(byte, b'/' | b'\\')).map_or(text, |at| &text[at + 1..]);
         let name = name.strip_suffix(".exe").or_else(|| name.strip_suffix(".EXE")).unwrap_or(name);
-        (!name.contains(cofferdam_shell_syntax::HOLE) && !name.is_empty()).then_some(name)
+        let hole = word.is_unknown() && name.contains(cofferdam_shell_syntax::HOLE);
+        (!hole && !name.is_empty()).then_some(name)
     }
 
     pub fn arguments(&self) -> &[Word] {

@@ -4,11 +4,12 @@ use cofferdam_shell_syntax::{Shell, Word};
 
 use crate::call::Call;
 use crate::judge::{Judge, Report};
+use crate::names::{Names, letters};
 use crate::rules::{RULE_INDEX, RULES, Rule, fits};
 use crate::{Category, Decision, Severity};
 
 /// Options in front of a subcommand that take their value in the next word.
-pub(crate) const VALUED: &[&str] = &[
+pub(crate) static VALUED: Names = Names::of(&[
     "-C",
     "-c",
     "-n",
@@ -51,29 +52,50 @@ pub(crate) const VALUED: &[&str] = &[
     "-h",
     "-P",
     "-U",
-];
+]);
+
+/// The words of a call, as far as some rule has asked for them.
+struct Looked<'c> {
+    letters: Option<u128>,
+    words: Vec<&'c str>,
+}
+
+impl<'c> Looked<'c> {
+    fn words(&mut self, call: &'c Call) -> &[&'c str] {
+        if self.words.is_empty() {
+            self.words.extend(call.texts());
+        }
+        &self.words
+    }
+
+    fn letters(&mut self, call: &Call) -> u128 {
+        let of_call = || call.texts().fold(0, |set, text| set | letters(text.as_bytes()));
+        *self.letters.get_or_insert_with(of_call)
+    }
+
+    /// Whether the letters of the words are enough for one of those that a rule asks for. Mostly they are not.
+    fn may_have_any(&mut self, rule: &Rule, call: &Call) -> bool {
+        let letters = self.letters(call);
+        rule.any.is_empty() || rule.any_letters.iter().any(|wanted| wanted & !letters == 0)
+    }
+}
 
 impl Judge<'_> {
     pub(crate) fn rules(&mut self, shell: &mut Shell, program: &str, call: &Call) {
-        let lower = program.to_ascii_lowercase();
-        let found: Vec<usize> = if lower == program {
-            RULE_INDEX.find(program).collect()
-        } else {
-            let exact = RULE_INDEX.find(program);
-            let other = RULE_INDEX.find(&lower).filter(|&at| RULES[at].ignore_case);
-            exact.chain(other).collect()
-        };
-        if found.is_empty() {
-            return;
+        let mut looked = Looked { letters: None, words: Vec::new() };
+        for at in RULE_INDEX.find(program) {
+            self.rule(shell, &RULES[at], call, &mut looked);
         }
-        let words: Vec<&str> = call.texts().collect();
-        for at in found {
-            self.rule(shell, &RULES[at], call, &words);
+        if program.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            let lower = program.to_ascii_lowercase();
+            for at in RULE_INDEX.find(&lower).filter(|&at| RULES[at].ignore_case) {
+                self.rule(shell, &RULES[at], call, &mut looked);
+            }
         }
     }
 
-    fn rule(&mut self, shell: &mut Shell, rule: &'static Rule, call: &Call, words: &[&str]) {
-        if !self.applies(rule, call, words) || only_looks(rule, call) {
+    fn rule<'c>(&mut self, shell: &mut Shell, rule: &'static Rule, call: &'c Call, looked: &mut Looked<'c>) {
+        if !looked.may_have_any(rule, call) || !self.applies(rule, call, looked) || only_looks(rule, call) {
             return;
         }
         if rule.unless_download
@@ -109,11 +131,13 @@ impl Judge<'_> {
         self.report(&report, call.line());
     }
 
-    fn applies(&self, rule: &Rule, call: &Call, words: &[&str]) -> bool {
+    fn applies<'c>(&self, rule: &Rule, call: &'c Call, looked: &mut Looked<'c>) -> bool {
         // Programs written in Go take `-help` for `--help`, and no rule is about asking for help.
         if rule.none.contains(&"--help") && call.has_word(&["-help"]) {
             return false;
         }
+        let letters = looked.letters(call);
+        let words = looked.words(call);
         let lower: Vec<String>;
         let lower_words: Vec<&str>;
         let words = if rule.ignore_case {
@@ -125,7 +149,12 @@ impl Judge<'_> {
         };
         let one = |pattern: &str| words.iter().any(|word| word_fits(pattern, word, rule.exact));
         starts(rule.sub, words)
-            && (rule.any.is_empty() || rule.any.iter().any(|pattern| one(pattern)))
+            && (rule.any.is_empty()
+                || rule
+                    .any
+                    .iter()
+                    .zip(rule.any_letters)
+                    .any(|(pattern, wanted)| wanted & !letters == 0 && one(pattern)))
             && rule.all.iter().all(|pattern| pattern.split('|').any(one))
             && !rule.none.iter().any(|pattern| excuses(pattern, own_words(rule, pattern, words), rule.exact))
             && (rule.operand.is_empty()

@@ -4,10 +4,11 @@ use cofferdam_shell_syntax::Shell;
 
 use crate::call::Call;
 use crate::judge::{Judge, Report};
+use crate::names::Names;
 use crate::rules::STATEMENTS;
 use crate::{Category, Decision};
 
-pub(crate) const CLIENTS: &[&str] = &[
+pub(crate) static CLIENTS: Names = Names::of(&[
     "mysql",
     "mariadb",
     "psql",
@@ -69,11 +70,11 @@ pub(crate) const CLIENTS: &[&str] = &[
     "monetdb",
     "questdb",
     "athenacli",
-];
+]);
 
 impl Judge<'_> {
     pub(crate) fn databases(&mut self, shell: &mut Shell, program: &str, call: &Call) {
-        if !CLIENTS.contains(&program) {
+        if !CLIENTS.contains(program) {
             return;
         }
         if let cofferdam_shell_syntax::Input::Pipe { from, output } = &call.input

@@ -5,6 +5,7 @@ use cofferdam_shell_syntax::{FileContent, Shell, Source, Word};
 use crate::Category::{Disks, FileDestruction, Permissions};
 use crate::call::Call;
 use crate::judge::{Judge, Report};
+use crate::names::Names;
 use crate::place::{Path, Place};
 
 const EVERYTHING: Report = Report::deny(
@@ -37,7 +38,7 @@ fn names_scratch(word: &Word) -> bool {
 }
 
 /// Programs that only look at a disk, or that have rules of their own.
-const READS_DISKS: &[&str] = &[
+static READS_DISKS: Names = Names::of(&[
     "[",
     "[[",
     "blkid",
@@ -106,7 +107,7 @@ const READS_DISKS: &[&str] = &[
     "export",
     "read",
     "diskutil",
-];
+]);
 
 impl Judge<'_> {
     /// A disk handed to a program that nobody said only looks at it.
@@ -116,7 +117,7 @@ impl Judge<'_> {
         {
             self.report(&DEVICE, call.line());
         }
-        if READS_DISKS.contains(&program) {
+        if READS_DISKS.contains(program) {
             return;
         }
         let device = |word: &Word| {

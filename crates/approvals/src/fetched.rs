@@ -5,9 +5,10 @@ use cofferdam_shell_syntax::{FileContent, Input, Shell, Source, Word};
 use crate::Category;
 use crate::call::Call;
 use crate::judge::{Judge, Report};
+use crate::names::Names;
 
 /// Programs that run the file they are given, besides shells and the languages that are read here.
-const RUNNERS: &[&str] = &[
+static RUNNERS: Names = Names::of(&[
     "java",
     "dotnet",
     "wine",
@@ -38,9 +39,9 @@ const RUNNERS: &[&str] = &[
     "psql",
     "mysql",
     "sqlite3",
-];
+]);
 /// Programs that take a file of orders behind an option, besides the languages that are read here.
-const ORDERED: &[&str] = &[
+static ORDERED: Names = Names::of(&[
     "jq",
     "yq",
     "sqlcmd",
@@ -60,7 +61,7 @@ const ORDERED: &[&str] = &[
     "ex",
     "gdb",
     "lldb",
-];
+]);
 
 impl Judge<'_> {
     /// A file that this very text has downloaded, handed to a program that runs it.
@@ -88,8 +89,8 @@ impl Judge<'_> {
                 call.line(),
             );
         }
-        let runs = RUNNERS.contains(&program);
-        let ordered = ORDERED.contains(&program) || crate::language::Language::of(program).is_some();
+        let runs = RUNNERS.contains(program);
+        let ordered = ORDERED.contains(program) || crate::language::Language::of(program).is_some();
         let network = call.argv.windows(2).any(|pair| {
             let orders = matches!(pair[0].text(), "-f" | "--file" | "--from-file" | "--script" | "-S" | "-x");
             (runs || ordered && orders)

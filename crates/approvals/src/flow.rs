@@ -5,9 +5,10 @@ use cofferdam_shell_syntax::{Input, Shell, SimpleCommand, Source, Word};
 use crate::Category;
 use crate::call::Call;
 use crate::judge::{Judge, Report};
+use crate::names::Names;
 use crate::place::Place;
 
-const DOWNLOADERS: &[&str] = &[
+static DOWNLOADERS: Names = Names::of(&[
     "curl",
     "wget",
     "fetch",
@@ -59,15 +60,15 @@ const DOWNLOADERS: &[&str] = &[
     "doh",
     "s3cmd",
     "rclone",
-];
-const DECODERS: &[&str] = &[
+]);
+static DECODERS: Names = Names::of(&[
     "base64", "base32", "basenc", "xxd", "openssl", "gunzip", "zcat", "gzip", "bzcat", "bunzip2", "xzcat",
     "unxz", "zstdcat", "zstd", "uudecode", "rev", "tr", "od", "hexdump", "gpg", "perl", "python", "python3",
     "ruby", "php", "node", "awk", "sed", "printf", "dd", "cut", "tac", "iconv", "strings", "unzip", "tar",
     "7z", "lz4", "brotli", "age", "sops", "jq", "head", "tail", "ascii85", "qprint",
-];
+]);
 /// Programs that turn text which nobody can read into text which a shell can run.
-const VEILS: &[&str] = &[
+static VEILS: Names = Names::of(&[
     "base64",
     "base32",
     "base58",
@@ -105,9 +106,9 @@ const VEILS: &[&str] = &[
     "unlzma",
     "7z",
     "ansible-vault",
-];
+]);
 /// Words that ask a program for text to be evaluated.
-const HOOK_WORDS: &[&str] = &[
+static HOOK_WORDS: Names = Names::of(&[
     "completion",
     "completions",
     "completion-script",
@@ -149,9 +150,9 @@ const HOOK_WORDS: &[&str] = &[
     "shell.bash",
     "--shell-init",
     "login",
-];
+]);
 /// Programs that print nothing else.
-const PLAIN_HOOKS: &[&str] = &[
+static PLAIN_HOOKS: Names = Names::of(&[
     "ssh-agent",
     "dircolors",
     "keychain",
@@ -178,9 +179,9 @@ const PLAIN_HOOKS: &[&str] = &[
     "goenv",
     "fnm",
     "atuin",
-];
+]);
 /// Programs whose output is meant to be evaluated by a shell.
-const HOOKS: &[&str] = &[
+static HOOKS: Names = Names::of(&[
     "ssh-agent",
     "direnv",
     "pyenv",
@@ -244,7 +245,7 @@ const HOOKS: &[&str] = &[
     "ng",
     "pdm",
     "hatch",
-];
+]);
 
 fn program(command: &SimpleCommand) -> &str {
     let mut words = command.argv.iter().map(Word::text).filter(|text| {
@@ -259,11 +260,11 @@ fn program(command: &SimpleCommand) -> &str {
 /// A program that prints settings for a shell, asked for them.
 fn prints_settings(command: &SimpleCommand) -> bool {
     let name = program(command);
-    PLAIN_HOOKS.contains(&name)
-        || (HOOKS.contains(&name)
+    PLAIN_HOOKS.contains(name)
+        || (HOOKS.contains(name)
             && command.argv[1..].iter().any(|word| {
                 let text = word.text().split('=').next().unwrap_or_default();
-                HOOK_WORDS.contains(&text) || text.contains("local::lib") || text.contains("complet")
+                HOOK_WORDS.contains(text) || text.contains("local::lib") || text.contains("complet")
             }))
 }
 
@@ -272,7 +273,7 @@ fn is_veil(command: &SimpleCommand) -> bool {
     let escapes = |text: &str| {
         text.as_bytes().windows(2).any(|pair| pair[0] == b'\\' && matches!(pair[1], b'x' | b'0'..=b'7'))
     };
-    VEILS.contains(&name)
+    VEILS.contains(name)
         || (matches!(name, "printf" | "echo") && command.argv[1..].iter().any(|word| escapes(word.text())))
 }
 
@@ -293,12 +294,12 @@ impl Judge<'_> {
             if let Source::Commands(range) = source {
                 for command in shell.commands().get(range.clone()).unwrap_or_default() {
                     let name = program(command);
-                    network |= DOWNLOADERS.contains(&name)
+                    network |= DOWNLOADERS.contains(name)
                         || command
                             .redirects
                             .iter()
                             .any(|redirect| redirect.target.text().starts_with("/dev/tcp/"));
-                    decoded |= DECODERS.contains(&name);
+                    decoded |= DECODERS.contains(name);
                 }
             }
         }

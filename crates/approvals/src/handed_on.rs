@@ -9,10 +9,11 @@ use cofferdam_shell_syntax::{Shell, Word};
 use crate::Decision;
 use crate::call::Call;
 use crate::judge::Judge;
+use crate::names::Names;
 use crate::rules::{PLAIN, RULE_INDEX, TOOL_INDEX};
 
 /// Words after which a command is expected.
-const HANDS_ON: &[&str] = &[
+static HANDS_ON: Names = Names::of(&[
     "--",
     "-c",
     "-C",
@@ -53,9 +54,9 @@ const HANDS_ON: &[&str] = &[
     "launch",
     "dispatch",
     "start",
-];
+]);
 /// Programs that nobody names in this place without meaning to run them.
-const STARTS: &[&str] = &[
+static STARTS: Names = Names::of(&[
     "rm",
     "dd",
     "shred",
@@ -86,24 +87,24 @@ const STARTS: &[&str] = &[
     "mv",
     "truncate",
     "find",
-];
+]);
 
 impl Judge<'_> {
     pub(crate) fn handed_on(&mut self, shell: &mut Shell, program: &str, call: &Call) {
         // What is handed to a database is a query, and read as one.
-        let queried = crate::database::CLIENTS.contains(&program);
-        if queried || PLAIN.binary_search(&program).is_ok() || call.argv.len() < 3 {
+        let queried = crate::database::CLIENTS.contains(program);
+        if queried || PLAIN.has(program) || call.argv.len() < 3 {
             return;
         }
         // Nothing is known of it at all: then a command may stand anywhere behind it.
-        let strange = RULE_INDEX.find(program).next().is_none() && TOOL_INDEX.find(program).next().is_none();
+        let strange = !RULE_INDEX.has(program) && !TOOL_INDEX.has(program);
         for at in 1..call.argv.len() {
             let word = &call.argv[at];
             let expected = expects_command(call.argv[at - 1].text());
             let rest = &call.argv[at..];
             let plainly = strange && rest.get(1).is_some_and(|next| next.text().starts_with('-'));
             let name = word.text().rsplit('/').next().unwrap_or_default();
-            if (expected || plainly) && rest.len() > 1 && STARTS.contains(&name) {
+            if (expected || plainly) && rest.len() > 1 && STARTS.contains(name) {
                 self.inspect(shell, &call.with_argv(rest.to_vec()));
                 return;
             }
@@ -129,7 +130,7 @@ impl Judge<'_> {
 
 /// Whether a command is expected behind this word, by the word itself or by what an option is called.
 fn expects_command(word: &str) -> bool {
-    HANDS_ON.contains(&word)
+    HANDS_ON.contains(word)
         || word.strip_prefix("--").is_some_and(|name| {
             name.split('-').any(|part| matches!(part, "exec" | "command" | "cmd" | "hook" | "rsh" | "shell"))
         })

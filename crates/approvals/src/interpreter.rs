@@ -6,8 +6,9 @@ use crate::Category;
 use crate::call::Call;
 use crate::judge::{Judge, Report};
 use crate::language::Language;
+use crate::names::Names;
 
-const SHELLS: &[&str] = &[
+static SHELLS: Names = Names::of(&[
     "sh",
     "bash",
     "dash",
@@ -33,15 +34,15 @@ const SHELLS: &[&str] = &[
     "brush",
     "nu",
     "xonsh",
-];
+]);
 
 pub(crate) fn is_shell(program: &str) -> bool {
-    SHELLS.contains(&program)
+    SHELLS.contains(program)
 }
 
 impl Judge<'_> {
     pub(crate) fn interpreters(&mut self, shell: &mut Shell, program: &str, call: &Call) {
-        if SHELLS.contains(&program) {
+        if SHELLS.contains(program) {
             self.shell(shell, call);
             return;
         }

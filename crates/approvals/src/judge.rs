@@ -188,7 +188,7 @@ impl Judge<'_> {
                 call.line(),
             );
         }
-        let Some(program) = call.program().map(str::to_owned) else { return };
+        let Some(program) = call.program() else { return };
         if let Some(calls) = &mut self.calls {
             calls.push(call.clone());
         }
@@ -196,36 +196,36 @@ impl Judge<'_> {
             if self.judged.contains(&print) {
                 return;
             }
-            if repeats_itself(&program, call) {
+            if repeats_itself(program, call) {
                 self.judged.insert(print);
             }
         }
         self.service_script(call);
-        self.hidden_names(&program, call);
+        self.hidden_names(program, call);
         self.hidden_program(call);
-        self.rules(shell, &program, call);
-        self.own_commands(&program, call);
-        self.tools(&program, call);
-        self.mounted(&program, call);
-        if self.peel(shell, &program, call) {
+        self.rules(shell, program, call);
+        self.own_commands(program, call);
+        self.tools(program, call);
+        self.mounted(program, call);
+        if self.peel(shell, program, call) {
             return;
         }
-        self.handed_on(shell, &program, call);
-        self.git_aliases(shell, &program, call);
-        self.interpreters(shell, &program, call);
+        self.handed_on(shell, program, call);
+        self.git_aliases(shell, program, call);
+        self.interpreters(shell, program, call);
         self.written_script(shell, call);
-        self.downloaded_program(shell, &program, call);
-        self.recipes(shell, &program, call);
-        self.deletions(shell, &program, call);
-        self.filling(&program, call);
-        self.devices(&program, call);
-        self.writes(shell, &program, call);
-        self.accounts(shell, &program, call);
-        self.file_servers(&program, call);
-        self.transfers(shell, &program, call);
-        self.databases(shell, &program, call);
-        self.reads(shell, &program, call);
-        self.linked(&program, call);
+        self.downloaded_program(shell, program, call);
+        self.recipes(shell, program, call);
+        self.deletions(shell, program, call);
+        self.filling(program, call);
+        self.devices(program, call);
+        self.writes(shell, program, call);
+        self.accounts(shell, program, call);
+        self.file_servers(program, call);
+        self.transfers(shell, program, call);
+        self.databases(shell, program, call);
+        self.reads(shell, program, call);
+        self.linked(program, call);
     }
 
     /// The call with a command word that is known, or a finding that it is not.
@@ -243,7 +243,7 @@ impl Judge<'_> {
             return None;
         }
         // `ｒｍ` is not `rm`, but it is meant to be read as that.
-        if word.text().chars().any(|c| !c.is_ascii() && c.is_alphabetic()) {
+        if !word.text().is_ascii() && word.text().chars().any(|c| !c.is_ascii() && c.is_alphabetic()) {
             self.report(
                 &Report::ask(
                     "misleading-characters",
@@ -403,7 +403,7 @@ fn repeats_itself(program: &str, call: &Call) -> bool {
         && STATEFUL.binary_search(&program).is_err()
         && crate::language::Language::of(program).is_none()
         && !crate::interpreter::is_shell(program)
-        && WRAPPER_INDEX.find(program).next().is_none()
+        && !WRAPPER_INDEX.has(program)
 }
 
 /// The words of a call, and where it would run. A call that reads from another command, or has words of one, has none.
@@ -413,7 +413,9 @@ fn fingerprint(call: &Call, memory: &RandomState) -> Option<u64> {
     }
     let mut hasher = memory.build_hasher();
     for word in call.argv.iter() {
-        (word.text(), word.is_glob()).hash(&mut hasher);
+        // No byte of a text is one of these, so where it ends is certain.
+        hasher.write(word.text().as_bytes());
+        hasher.write_u8(if word.is_glob() { 0xfe } else { 0xff });
         for source in word.sources() {
             let Source::Variable(name) = source else { return None };
             name.hash(&mut hasher);

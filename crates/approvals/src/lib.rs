@@ -36,6 +36,7 @@ mod language;
 mod ledger;
 mod links;
 pub mod matrix;
+mod names;
 mod network;
 mod peel;
 mod place;

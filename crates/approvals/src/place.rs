@@ -2,9 +2,12 @@
 //!
 //! Decided on the text of the path alone. Links that were there before are not seen; the sandbox is.
 
+use std::borrow::Cow;
+
 use cofferdam_shell_syntax::{HOLE, Word, normalise};
 
 use crate::Context;
+use crate::names::Names;
 pub(crate) use crate::secrets::is_secret;
 pub(crate) use crate::sensitive::{is_agent_policy, is_device, is_own_policy, is_startup};
 
@@ -139,7 +142,7 @@ fn absolute(text: &str, directory: Option<&str>) -> Option<String> {
 
 /// A component that stands for every name: `*`, `.*`, `?*`, `[!.]*`, `{,.}*`.
 fn is_everything(component: &str) -> bool {
-    component.contains('*')
+    component.bytes().any(|byte| byte == b'*')
         && component
             .trim_start_matches(['.', '?'])
             .trim_start_matches(|c| "[]!^.a-zA-Z0-9_".contains(c) && component.starts_with('['))
@@ -155,9 +158,8 @@ fn classify(path: &str, context: &Context) -> Place {
         let rest = path.strip_prefix(base.trim_end_matches('/'))?;
         (rest.is_empty() || rest.starts_with('/')).then(|| rest.trim_start_matches('/'))
     };
-    let components = || path.split('/').filter(|part| !part.is_empty());
-    let mut first_two = components();
-    if first_two.next().is_none_or(|first| first_two.next().is_none() && is_everything(first)) {
+    let mut first_two = parts(path);
+    if first_two.next().is_none_or(|first| is_everything(first) && first_two.next().is_none()) {
         return Place::Root;
     }
     // The project first: it lies within the home, or among temporary files, and is the part that is free to
@@ -193,7 +195,7 @@ fn classify(path: &str, context: &Context) -> Place {
             };
         }
     }
-    let parts: Vec<&str> = components().collect();
+    let parts: Vec<&str> = parts(path).collect();
     let first = parts[0];
     if SYSTEM.contains(&first) || first.contains(['*', '?', '[']) {
         return match parts.as_slice() {
@@ -220,24 +222,35 @@ fn is_project(context: &Context) -> bool {
     let project = context.project.trim_end_matches('/');
     let above_home =
         context.home.strip_prefix(project).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    let top = project.matches('/').count() < 2 && SYSTEM.contains(&project.trim_start_matches('/'));
+    let depth = project.bytes().filter(|byte| *byte == b'/').count();
+    let top = depth < 2 && SYSTEM.contains(&project.trim_start_matches('/'));
     !project.is_empty() && !above_home && !top
 }
 
 fn project(rest: &str) -> Place {
-    let components: Vec<&str> = rest.split('/').filter(|part| !part.is_empty()).collect();
-    match components.as_slice() {
-        [] => Place::Project,
-        [one] if is_everything(one) => Place::Project,
-        [".git", ..] | [.., ".git"] => Place::Repository,
-        all => {
-            if all.iter().any(|component| is_regenerable(component)) {
-                Place::Regenerable
-            } else {
-                Place::Inside
-            }
-        }
+    let mut all = parts(rest);
+    let Some(first) = all.next() else { return Place::Project };
+    let last = all.last();
+    if last.is_none() && is_everything(first) {
+        return Place::Project;
     }
+    if first == ".git" || last == Some(".git") {
+        return Place::Repository;
+    }
+    if parts(rest).any(is_regenerable) { Place::Regenerable } else { Place::Inside }
+}
+
+/// The parts of a path. They are short, and a search that is made for long texts is slow on them.
+fn parts(path: &str) -> impl Iterator<Item = &str> {
+    let mut start = 0;
+    path.as_bytes()
+        .split(|byte| *byte == b'/')
+        .map(move |part| {
+            let from = start;
+            start += part.len() + 1;
+            &path[from..from + part.len()]
+        })
+        .filter(|part| !part.is_empty())
 }
 
 /// Whether some part of a path names what a build makes again.
@@ -246,14 +259,18 @@ pub(crate) fn is_regenerable_path(path: &str) -> bool {
 }
 
 fn is_regenerable(component: &str) -> bool {
-    let lower = component.to_ascii_lowercase();
+    let capital = component.bytes().any(|byte| byte.is_ascii_uppercase());
+    let lower: Cow<'_, str> = if capital { component.to_ascii_lowercase().into() } else { component.into() };
     if matches!(
-        lower.as_str(),
+        lower.as_ref(),
         "tests" | "test" | "docs" | "src" | "lib" | "public" | "site" | "fixtures" | "snapshots"
     ) {
         return false;
     }
-    let listed = |name: &[u8]| REGENERABLE.binary_search_by(|known| known.as_bytes().cmp(name)).is_ok();
+    static FILTER: Names = Names::of(REGENERABLE);
+    let listed = |name: &[u8]| {
+        FILTER.may_contain(name) && REGENERABLE.binary_search_by(|known| known.as_bytes().cmp(name)).is_ok()
+    };
     if listed(lower.as_bytes()) || lower.ends_with('~') {
         return true;
     }

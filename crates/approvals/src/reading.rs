@@ -5,6 +5,7 @@ use cofferdam_shell_syntax::{Input, Shell, Source, Word};
 use crate::Category::{Credentials, OwnPolicy};
 use crate::call::Call;
 use crate::judge::{Judge, Report};
+use crate::names::{Names, Needles, letters};
 use crate::place;
 
 const SECRET: Report = Report::ask(
@@ -13,7 +14,7 @@ const SECRET: Report = Report::ask(
     "It reads a file that holds keys, passwords or a private history.",
 );
 /// Programs that look at a file from the outside, or that use a key for what it is for.
-const OUTSIDE: &[&str] = &[
+static OUTSIDE: Names = Names::of(&[
     "ls",
     "stat",
     "test",
@@ -99,7 +100,7 @@ const OUTSIDE: &[&str] = &[
     "gpg",
     "age-keygen",
     "exiftool",
-];
+]);
 
 pub(crate) fn is_secret_name(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
@@ -139,7 +140,7 @@ pub(crate) fn secret_variable(word: &Word) -> bool {
 impl Judge<'_> {
     pub(crate) fn reads(&mut self, shell: &Shell, program: &str, call: &Call) {
         self.policy_operands(program, call);
-        if !OUTSIDE.contains(&program) {
+        if !OUTSIDE.contains(program) {
             self.secret_operands(program, call);
         }
         match program {
@@ -313,8 +314,9 @@ impl Judge<'_> {
             .filter(|word| !(certificate && word.text().ends_with(".pem")))
             .take(if inverted { 1 } else { usize::MAX })
         {
+            let address = word.text().bytes().any(|byte| byte == b':') && word.text().contains("://");
             if inverted && operands[0].text().contains("example")
-                || word.text().contains("://") && !word.text().starts_with("file://")
+                || address && !word.text().starts_with("file://")
             {
                 continue;
             }
@@ -322,12 +324,14 @@ impl Judge<'_> {
         }
         for word in call.arguments() {
             let text = word.text();
-            if let Some((_, path)) =
-                text.split_once("=@").or_else(|| text.split_once("@").filter(|(before, _)| before.is_empty()))
+            if text.bytes().any(|byte| byte == b'@')
+                && let Some(path) =
+                    text.split_once("=@").map(|(_, path)| path).or_else(|| text.strip_prefix('@'))
             {
                 self.secret_text(path, call);
             }
-            if let Some((option, path)) = text.split_once('=').filter(|(option, _)| option.starts_with("--"))
+            if text.starts_with("--")
+                && let Some((option, path)) = text.split_once('=')
                 && !matches!(
                     option,
                     "--env-file"
@@ -420,7 +424,7 @@ impl Judge<'_> {
 
     /// Looking for secrets in what another command prints, or in every file there is.
     fn searched(&mut self, shell: &Shell, program: &str, call: &Call) {
-        let mut words = vec![
+        static WORDS: Needles<15> = Needles::of([
             "password",
             "passwd",
             "secret",
@@ -436,12 +440,17 @@ impl Judge<'_> {
             "begin rsa",
             "begin openssh",
             "_key",
-        ];
-        let pattern: String = call.texts().collect::<Vec<_>>().join(" ").to_lowercase();
-        if matches!(&call.input, Input::Pipe { .. }) {
-            words.extend(["key", "pass"]);
+        ]);
+        static PIPED: Needles<2> = Needles::of(["key", "pass"]);
+        let mut pattern = String::new();
+        for text in call.texts() {
+            pattern.push_str(text);
+            pattern.push(' ');
         }
-        if !words.iter().any(|word| pattern.contains(word)) {
+        let pattern = pattern.to_lowercase();
+        let of = letters(pattern.as_bytes());
+        let piped = matches!(&call.input, Input::Pipe { .. }) && PIPED.any_in(&pattern, of);
+        if !piped && !WORDS.any_in(&pattern, of) {
             return;
         }
         let from_environment = match &call.input {

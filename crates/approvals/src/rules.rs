@@ -19,6 +19,8 @@ pub struct Rule {
     pub(crate) sub: &'static [&'static str],
     /// One of these is among the words.
     pub(crate) any: &'static [&'static str],
+    /// The letters that a word must have for each of them.
+    pub(crate) any_letters: &'static [u128],
     /// All of these are among the words; `a|b` is one or the other.
     pub(crate) all: &'static [&'static str],
     /// None of these is.
@@ -122,20 +124,47 @@ pub(crate) struct Verb {
 #[derive(Debug)]
 pub(crate) struct Index {
     exact: &'static [(&'static str, &'static [usize])],
+    /// Where a name is among them, plus one, at the place of its sum or right behind; zero for none.
+    slots: &'static [u16],
+    /// What patterns begin with.
+    begins: u128,
     patterns: &'static [(&'static str, usize)],
 }
 
 impl Index {
     /// The places of all entries for a name.
     pub fn find(&self, name: &str) -> impl Iterator<Item = usize> {
-        let exact: &[usize] = match self.exact.binary_search_by(|(known, _)| (*known).cmp(name)) {
-            Ok(at) => self.exact[at].1,
-            Err(_) => &[],
-        };
-        let patterns =
-            self.patterns.iter().filter(move |(pattern, _)| fits(pattern, name)).map(|(_, at)| *at);
+        let exact = self.exact(name).unwrap_or_default();
+        // Nearly every name begins with a letter that no pattern begins with.
+        let begin = |byte: u8| self.begins & (1 << (byte & 127)) != 0;
+        let possible = begin(b'*') || name.bytes().next().is_some_and(begin);
+        let patterns = if possible { self.patterns } else { &[] };
+        let patterns = patterns.iter().filter(move |(pattern, _)| fits(pattern, name)).map(|(_, at)| *at);
         exact.iter().copied().chain(patterns)
     }
+
+    /// Whether there is any.
+    pub fn has(&self, name: &str) -> bool {
+        self.find(name).next().is_some()
+    }
+
+    fn exact(&self, name: &str) -> Option<&'static [usize]> {
+        let mut slot = sum(name) % self.slots.len();
+        loop {
+            let place = usize::from(self.slots[slot]).checked_sub(1)?;
+            let (known, entries) = self.exact[place];
+            if known == name {
+                return Some(entries);
+            }
+            slot = (slot + 1) % self.slots.len();
+        }
+    }
+}
+
+/// As in `build.rs`, which makes the tables. Nobody but us puts names into them, so it need not be a secret one.
+fn sum(name: &str) -> usize {
+    let sum = |sum: u32, byte: u8| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    name.bytes().fold(0x811c_9dc5, sum) as usize
 }
 
 include!(concat!(env!("OUT_DIR"), "/tables.rs"));

@@ -1,17 +1,19 @@
 //! Files that hold keys and passwords. Lists of names, compared as text.
 
+use std::borrow::Cow;
+
+use crate::names::Names;
+
 /// Files that hold keys and passwords.
 pub(crate) fn is_secret(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let lower = name.to_ascii_lowercase();
-    if lower.ends_with(".pub")
-        || lower.ends_with(".example")
-        || lower.ends_with(".sample")
-        || lower.ends_with(".template")
-        || lower.ends_with(".dist")
-    {
+    let capital = name.bytes().any(|byte| byte.is_ascii_uppercase());
+    let lower: Cow<'_, str> = if capital { name.to_ascii_lowercase().into() } else { name.into() };
+    let ending = lower.bytes().rposition(|byte| byte == b'.').map_or("", |dot| &lower[dot..]);
+    if matches!(ending, ".pub" | ".example" | ".sample" | ".template" | ".dist") {
         return false;
     }
+    let hidden = path.as_bytes().windows(2).any(|pair| pair == b"/.");
     if name.starts_with("id_")
         && ["rsa", "dsa", "ecdsa", "ed25519", "*"].iter().any(|kind| name[3..].starts_with(kind))
     {
@@ -33,16 +35,15 @@ pub(crate) fn is_secret(path: &str) -> bool {
             | "kcore"
             | "kmem"
     ) || path.starts_with("/dev/input/")
-        || path.ends_with("/.config/google-chrome")
-        || path.ends_with("/.config/chromium")
+        || hidden && (path.ends_with("/.config/google-chrome") || path.ends_with("/.config/chromium"))
         || path == "/dev/mem"
     {
         return true;
     }
-    if path.contains("/.ssh/") {
+    if hidden && path.contains("/.ssh/") {
         return !matches!(name, "config" | "known_hosts" | "authorized_keys" | "known_hosts.old");
     }
-    let exact = [
+    static EXACT: Names = Names::of(&[
         ".env",
         ".netrc",
         "_netrc",
@@ -100,8 +101,9 @@ pub(crate) fn is_secret(path: &str) -> bool {
         "wp-config.php",
         ".env*",
         "webhook.key",
-    ];
-    let suffix = [
+    ]);
+    // What follows the last dot; `.asc.key` is a `.key` too.
+    static ENDINGS: Names = Names::of(&[
         ".pem",
         ".key",
         ".p12",
@@ -111,14 +113,13 @@ pub(crate) fn is_secret(path: &str) -> bool {
         ".kdbx",
         ".ppk",
         ".ovpn",
-        ".asc.key",
         ".keytab",
         ".agekey",
-    ];
+    ]);
     globbed(path)
-        || exact.contains(&name)
+        || EXACT.contains(name)
         || (lower.starts_with(".env.") || lower.ends_with(".env") && lower.len() > 4 && path.contains('/'))
-        || suffix.iter().any(|suffix| lower.ends_with(suffix))
+        || ENDINGS.contains(ending)
         || may_be_kept(path)
             && [
                 "/.aws/credentials",
@@ -206,8 +207,16 @@ pub(crate) fn is_secret(path: &str) -> bool {
 /// Where keys are kept: in hidden directories and in those of the system. Most paths are neither, and need not be
 /// compared with every name on the list.
 fn may_be_kept(path: &str) -> bool {
-    path.contains("/.")
-        || ["/etc/", "/var/", "/run/", "/Library/", "/Users/"].iter().any(|top| path.contains(top))
+    let kept = |rest: &[u8]| match rest.get(1) {
+        Some(b'.') => true,
+        Some(b'e' | b'v' | b'r' | b'L' | b'U') => {
+            let tops = ["/etc/", "/var/", "/run/", "/Library/", "/Users/"];
+            tops.iter().any(|top| rest.starts_with(top.as_bytes()))
+        }
+        _ => false,
+    };
+    let path = path.as_bytes();
+    (0..path.len()).any(|at| path[at] == b'/' && kept(&path[at..]))
 }
 
 /// Where everybody's keys lie, for patterns that find them without naming them.
@@ -231,18 +240,16 @@ const KEPT: &[&str] = &[
 
 /// `/e?c/sh*dow`: a pattern whose every part says at least something, and which finds keys.
 fn globbed(path: &str) -> bool {
-    let is_pattern = |text: &str| text.contains(['*', '?', '[']);
+    let is_pattern = |text: &str| text.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'['));
     if !path.starts_with('/') || !is_pattern(path) {
         return false;
     }
-    let parts: Vec<&str> = path.split('/').collect();
+    let depth = |path: &str| path.bytes().filter(|byte| *byte == b'/').count();
+    let deep = depth(path);
     KEPT.iter().any(|kept| {
-        let kept: Vec<&str> = kept.split('/').collect();
-        kept.len() == parts.len()
-            && kept.iter().zip(&parts).all(|(kept, part)| {
-                *kept == "*"
-                    || *kept == *part
-                    || is_pattern(part) && says_something(part) && finds(part, kept)
+        depth(kept) == deep
+            && kept.split('/').zip(path.split('/')).all(|(kept, part)| {
+                kept == "*" || kept == part || is_pattern(part) && says_something(part) && finds(part, kept)
             })
     })
 }

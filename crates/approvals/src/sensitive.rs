@@ -2,6 +2,7 @@
 //! under. Lists of names, compared as text.
 
 use crate::Context;
+use crate::names::Names;
 
 /// Disks, partitions and memory; not the harmless ones such as `/dev/null`.
 pub(crate) fn is_device(path: &str) -> bool {
@@ -21,7 +22,7 @@ pub(crate) fn is_device(path: &str) -> bool {
 }
 
 /// Programs that somebody would put another in front of.
-const EVERYDAY: &[&str] = &[
+static EVERYDAY: Names = Names::of(&[
     "ls",
     "cat",
     "cp",
@@ -93,7 +94,7 @@ const EVERYDAY: &[&str] = &[
     "echo",
     "passwd",
     "login",
-];
+]);
 
 /// Files that run by themselves later: shell start-up files, timers, services, hooks, keys that open the door.
 pub(crate) fn is_startup(path: &str, context: &Context) -> bool {
@@ -101,8 +102,10 @@ pub(crate) fn is_startup(path: &str, context: &Context) -> bool {
         let rest = path.strip_prefix("/home/").or_else(|| path.strip_prefix("/Users/"))?;
         rest.find('/').map(|at| &rest[at..])
     });
-    if let Some(rest) = home {
-        let rest = rest.trim_start_matches('/');
+    // Everything that is looked for there is hidden, or lies in `Library` or `bin`.
+    const BEGINS: [char; 3] = ['.', 'L', 'b'];
+    let hides = |rest: &&str| rest.starts_with(BEGINS);
+    if let Some(rest) = home.map(|rest| rest.trim_start_matches('/')).filter(hides) {
         let files = [
             ".bashrc",
             ".bash_profile",
@@ -202,10 +205,11 @@ pub(crate) fn is_startup(path: &str, context: &Context) -> bool {
             ".termux/boot/",
             "Library/Application Scripts/",
         ];
+        debug_assert!(files.iter().chain(&directories).all(|name| name.starts_with(BEGINS)));
         let shadowed = rest
             .strip_prefix(".local/bin/")
             .or_else(|| rest.strip_prefix("bin/"))
-            .is_some_and(|name| EVERYDAY.contains(&name) || name.contains('*'));
+            .is_some_and(|name| EVERYDAY.contains(name) || name.contains('*'));
         if files.contains(&rest)
             || shadowed
             || directories.iter().any(|directory| rest.starts_with(directory))
@@ -265,13 +269,16 @@ pub(crate) fn is_startup(path: &str, context: &Context) -> bool {
         "/proc/sys",
         "/sys/",
     ];
-    system.iter().any(|start| path.starts_with(start))
-        || path.contains("/.git/hooks/")
+    debug_assert!(!system.iter().any(|start| start.starts_with("/h")));
+    let begins = !path.starts_with("/h") && system.iter().any(|start| path.starts_with(start));
+    begins
+        || has_hidden(path)
+            && (path.contains("/.git/hooks/")
+                || path.contains("/.husky/")
+                || path.contains("/.github/workflows/")
+                || path.contains("/.vim/autoload/")
+                || path.contains("/.vim/plugin/"))
         || path.ends_with("/.git/config")
-        || path.contains("/.husky/")
-        || path.contains("/.github/workflows/")
-        || path.contains("/.vim/autoload/")
-        || path.contains("/.vim/plugin/")
         || path.ends_with("/direnvrc")
         || path.ends_with("/.m2/settings.xml")
         || path.ends_with("/sitecustomize.py")
@@ -282,6 +289,11 @@ pub(crate) fn is_startup(path: &str, context: &Context) -> bool {
         || path.ends_with("/pip.conf")
         || path.ends_with("/.yarnrc.yml")
         || path.ends_with("/.cargo/config.toml")
+}
+
+/// Whether something on the way is hidden.
+fn has_hidden(path: &str) -> bool {
+    path.as_bytes().windows(2).any(|pair| pair == b"/.")
 }
 
 /// Cofferdam's own policy, record and socket.
@@ -336,7 +348,7 @@ pub(crate) fn is_agent_policy(path: &str) -> bool {
         "/.github/copilot-instructions",
         "/etc/claude-code",
     ];
-    (path.contains("/.") || path.starts_with("/etc/")) && directory.iter().any(|part| path.contains(part))
+    (has_hidden(path) || path.starts_with("/etc/")) && directory.iter().any(|part| path.contains(part))
         || matches!(
             name,
             "CLAUDE.md"

@@ -7,11 +7,12 @@ use crate::Category;
 use crate::call::Call;
 use crate::check::VALUED;
 use crate::judge::{Judge, Report};
+use crate::names::Names;
 use crate::rules::{PLAIN, TOOL_INDEX, TOOLS, Tool, ToolEffect, VERBS, fits};
 
 /// A verb is looked for among this many words.
 const DEEPEST_VERB: usize = 4;
-const HARMLESS: &[&str] = &[
+static HARMLESS: Names = Names::of(&[
     "--help",
     "-h",
     "help",
@@ -26,10 +27,10 @@ const HARMLESS: &[&str] = &[
     "--check",
     "--noop",
     "can-i",
-];
+]);
 
 /// Options whose value is code to be loaded.
-const LOADS: &[&str] = &[
+static LOADS: Names = Names::of(&[
     "require",
     "import",
     "loader",
@@ -65,7 +66,7 @@ const LOADS: &[&str] = &[
     "hook",
     "wrapper",
     "compiler",
-];
+]);
 
 /// Words within the name of an option that say the same.
 const LOAD_WORDS: &[&str] = &[
@@ -97,7 +98,7 @@ const LOAD_WORDS: &[&str] = &[
 ];
 
 /// Programs whose configuration is code, or names programs to run.
-const CONFIGURED: &[&str] = &[
+static CONFIGURED: Names = Names::of(&[
     "vim",
     "nvim",
     "vi",
@@ -207,8 +208,8 @@ const CONFIGURED: &[&str] = &[
     "i3",
     "sway",
     "picom",
-];
-const CONFIGURES: &[&str] = &[
+]);
+static CONFIGURES: Names = Names::of(&[
     "c",
     "f",
     "u",
@@ -243,10 +244,10 @@ const CONFIGURES: &[&str] = &[
     "D",
     "options",
     "ghci-script",
-];
+]);
 
 /// Options that switch off the check of who is on the other side, or of what was signed.
-const UNCHECKED: &[&str] = &[
+static UNCHECKED: Names = Names::of(&[
     "--insecure-skip-tls-verify",
     "--no-verify-ssl",
     "--skip-tls-verify",
@@ -262,9 +263,9 @@ const UNCHECKED: &[&str] = &[
     "--skip-verify",
     "--no-check-certificate",
     "--insecure-registry",
-];
+]);
 /// Options by which what is otherwise hidden is shown.
-const SHOWS: &[&str] = &[
+static SHOWS: Names = Names::of(&[
     "--show-secrets",
     "--show-secret",
     "--reveal",
@@ -277,8 +278,8 @@ const SHOWS: &[&str] = &[
     "--include-secrets",
     "--unmask",
     "--no-redact",
-];
-const INSTALLS: &[&str] = &[
+]);
+static INSTALLS: Names = Names::of(&[
     "install",
     "add",
     "i",
@@ -292,7 +293,7 @@ const INSTALLS: &[&str] = &[
     "repo-add",
     "develop",
     "fetch-plugin",
-];
+]);
 /// Where packages are kept.
 const REGISTRIES: &[&str] = &[
     "pypi.org",
@@ -318,10 +319,10 @@ const REGISTRIES: &[&str] = &[
 ];
 
 /// Subcommands that only look.
-const LOOKS: &[&str] = &[
+static LOOKS: Names = Names::of(&[
     "get", "list", "ls", "show", "describe", "status", "info", "view", "logs", "log", "search", "explain",
     "history", "inspect", "top", "events", "diff", "help", "version", "find", "query", "tail",
-];
+]);
 
 impl ToolEffect {
     const fn report(self) -> Report {
@@ -362,17 +363,20 @@ impl Judge<'_> {
     pub(crate) fn tools(&mut self, program: &str, call: &Call) {
         let words: Vec<&str> = call.texts().collect();
         let operands = operands(&words);
-        if words.contains(&"--help") || words.contains(&"-help") {
+        let options = words.iter().any(|word| word.starts_with('-'));
+        if options && words.iter().any(|word| matches!(*word, "--help" | "-help")) {
             return;
         }
-        self.loaded(call);
+        if options {
+            self.loaded(call);
+        }
         self.installed(program, &words, &operands, call);
         for at in TOOL_INDEX.find(program) {
             if let Some(effect) = effect_of(&TOOLS[at], &words, &operands) {
                 self.report(&effect.report(), call.line());
             }
         }
-        if words.iter().any(|word| HARMLESS.contains(word)) || PLAIN.binary_search(&program).is_ok() {
+        if words.iter().any(|word| HARMLESS.contains(word)) || PLAIN.has(program) {
             return;
         }
         // A script of the project's own is its author's business.
@@ -380,7 +384,8 @@ impl Judge<'_> {
         if own.contains('/') && !own.starts_with('/') {
             return;
         }
-        if words.iter().any(|word| UNCHECKED.contains(&word.split('=').next().unwrap_or_default())) {
+        if options && words.iter().any(|word| UNCHECKED.contains(word.split('=').next().unwrap_or_default()))
+        {
             self.report(&ToolEffect::Changes.report(), call.line());
         }
         if let Some(effect) = verb_of(&words, &operands) {
@@ -390,7 +395,7 @@ impl Judge<'_> {
             self.report(&ToolEffect::Reveals.report(), call.line());
         }
         let flags = ["--delete", "--purge", "--destroy", "--wipe", "--erase", "--drop", "--delete-all"];
-        if words.iter().any(|word| flags.contains(word)) {
+        if options && words.iter().any(|word| flags.contains(word)) {
             self.report(&ToolEffect::Deletes.report(), call.line());
         }
     }
@@ -411,15 +416,18 @@ impl Judge<'_> {
                 || value.starts_with("/dev/shm/")
                 || value.starts_with("/tmp/")
                 || value.starts_with("/var/tmp/");
+            if !strange {
+                continue;
+            }
             let name = name.trim_start_matches('-');
-            let configured = call.program().is_some_and(|program| CONFIGURED.contains(&program));
+            let configured = call.program().is_some_and(|program| CONFIGURED.contains(program));
             let loads = |name: &str| {
-                LOADS.contains(&name)
+                LOADS.contains(name)
                     || name
                         .split(['-', '_', '.'])
                         .any(|part| LOAD_WORDS.iter().any(|word| part.eq_ignore_ascii_case(word)))
             };
-            if strange && (loads(name) || configured && CONFIGURES.contains(&name)) {
+            if loads(name) || configured && CONFIGURES.contains(name) {
                 self.report(&ToolEffect::Runs.report(), call.line());
             }
         }

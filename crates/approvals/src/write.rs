@@ -7,6 +7,7 @@ use cofferdam_shell_syntax::{FileContent, RedirectKind, Shell, SimpleCommand, Wo
 use crate::Category::{Disks, FileDestruction, OwnPolicy, Persistence, ReverseShell, SystemControl};
 use crate::call::Call;
 use crate::judge::{Judge, Report};
+use crate::names::Names;
 use crate::place::{self, Path, Place};
 
 const DISK: Report = Report::deny("write-disk", Disks, "It writes over a disk.");
@@ -21,7 +22,8 @@ impl Judge<'_> {
     /// The files that a command opens.
     pub(crate) fn redirects(&mut self, command: &SimpleCommand) {
         let call = Call::of(command);
-        let line = if command.written.is_empty() { call.line() } else { command.written.clone() };
+        let computed = if command.written.is_empty() { call.line() } else { String::new() };
+        let line = if command.written.is_empty() { &computed } else { &command.written };
         for redirect in &command.redirects {
             let target = &redirect.target;
             if target.text().starts_with("/dev/tcp/") || target.text().starts_with("/dev/udp/") {
@@ -33,7 +35,7 @@ impl Judge<'_> {
             }
             match redirect.kind {
                 RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite => {
-                    self.written_with(target, &call, &line);
+                    self.written_with(target, &call, || line.clone());
                 }
                 RedirectKind::Read => self.secret_word(target, &call),
                 RedirectKind::Duplicate => {}
@@ -59,19 +61,18 @@ impl Judge<'_> {
     }
 
     pub(crate) fn written(&mut self, target: &Word, call: &Call) {
-        let line = call.line();
-        self.written_with(target, call, &line);
+        self.written_with(target, call, || call.line());
     }
 
     /// Scripts write to the same few files again and again; what was found harmless once is not looked at twice.
-    fn written_with(&mut self, target: &Word, call: &Call, line: &str) {
+    fn written_with(&mut self, target: &Word, call: &Call, line: impl FnOnce() -> String) {
         let place = (target.text(), &call.directory, call.elsewhere, target.is_unknown());
         let place = self.memory.hash_one(place);
         if self.harmless_targets.contains(&place) {
             return;
         }
-        let before = self.findings.len();
-        self.written_to(target, call, line);
+        let (before, line) = (self.findings.len(), line());
+        self.written_to(target, call, &line);
         if self.findings.len() == before && !self.findings.iter().any(|finding| finding.words == line) {
             self.harmless_targets.insert(place);
         }
@@ -151,7 +152,7 @@ impl Judge<'_> {
 
     /// Whatever the program: an option that names the file for its output.
     fn output_options(&mut self, call: &Call) {
-        let options = [
+        static OPTIONS: Names = Names::of(&[
             "-o",
             "-out",
             "--output",
@@ -161,12 +162,12 @@ impl Judge<'_> {
             "--log-file",
             "--logfile",
             "-w",
-        ];
+        ]);
         let words = call.arguments();
-        for (at, word) in words.iter().enumerate() {
+        for (at, word) in words.iter().enumerate().filter(|(_, word)| word.text().starts_with('-')) {
             let target = match word.text().split_once('=') {
-                Some((option, value)) if options.contains(&option) => Some(word.with_text(value)),
-                _ if options.contains(&word.text()) => words.get(at + 1).cloned(),
+                Some((option, value)) if OPTIONS.contains(option) => Some(word.with_text(value)),
+                _ if OPTIONS.contains(word.text()) => words.get(at + 1).cloned(),
                 _ => None,
             };
             let Some(target) =
@@ -303,9 +304,10 @@ impl Judge<'_> {
         self.written(target, call);
         // Into a directory: the name comes from the source.
         let path = call.path(target, self.context);
+        let base = path.text.trim_end_matches('/');
         for source in &operands[..operands.len().saturating_sub(1)] {
             let name = source.text().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-            let whole = format!("{}/{name}", path.text.trim_end_matches('/'));
+            let whole = [base, "/", name].concat();
             if place::is_startup(&whole, self.context)
                 || place::is_own_policy(&whole)
                 || place::is_agent_policy(&whole) && target.text().ends_with('/')

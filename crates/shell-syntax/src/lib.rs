@@ -19,6 +19,7 @@ mod output;
 mod parameter;
 mod pattern;
 mod pieces;
+mod plain;
 mod reading;
 mod run;
 mod scan;
@@ -43,19 +44,35 @@ pub struct Parsed {
 
 /// Reads a whole text without a watcher: the commands in the order of execution.
 pub fn parse(text: &str, surroundings: Surroundings) -> Parsed {
-    parse_in_pieces_from(reading::CUT_FROM, text, surroundings)
+    parse_in(reading::Manner::default(), text, surroundings)
 }
 
 /// The same, where texts of this length and longer are parsed in pieces. What comes out is the same for every length,
 /// which is what tests ask.
 #[doc(hidden)]
 pub fn parse_in_pieces_from(length: usize, text: &str, surroundings: Surroundings) -> Parsed {
+    parse_in(reading::Manner { cut_from: length, plainly: true }, text, surroundings)
+}
+
+/// The same, where nothing is read but by both parsers. What comes out is the same, which is what tests ask.
+#[doc(hidden)]
+pub fn parse_by_parsers_alone(text: &str, surroundings: Surroundings) -> Parsed {
+    parse_in(reading::Manner { plainly: false, ..reading::Manner::default() }, text, surroundings)
+}
+
+/// Whether a text is read without the parsers.
+#[doc(hidden)]
+pub fn is_plain(text: &str) -> bool {
+    plain::read(text).is_some()
+}
+
+fn parse_in(manner: reading::Manner, text: &str, surroundings: Surroundings) -> Parsed {
     struct Nobody;
     impl Watch for Nobody {
         fn command(&mut self, _: &mut Shell, _: usize) {}
     }
     let mut shell = Shell::new(surroundings);
-    shell.cut_from = length;
+    shell.manner = manner;
     shell.run_text(text, &mut Nobody);
     shell.finish(&mut Nobody)
 }

@@ -7,12 +7,33 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use shuck_ast as ast;
 use shuck_parser::parser::{ParseStatus, Parser};
 
-use crate::{Doubt, HOLE, pieces, scan, second};
+use crate::{Doubt, HOLE, pieces, plain, scan, second};
 
 /// Shorter texts are parsed as a whole: cutting them would save less than a thread costs.
 pub(crate) const CUT_FROM: usize = 8 * 1024;
 /// How many threads parse the pieces of a long text.
 const THREADS: usize = 2;
+
+/// How a text is read: both are what tests turn, and neither changes what comes out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manner {
+    /// Texts of this length and longer are parsed in pieces.
+    pub cut_from: usize,
+    /// Whether plain text is read here, and not by the parsers.
+    pub plainly: bool,
+}
+
+impl Default for Manner {
+    fn default() -> Self {
+        Self { cut_from: CUT_FROM, plainly: true }
+    }
+}
+
+impl Manner {
+    fn plain(self, text: &str) -> Option<ast::File> {
+        if self.plainly { plain::read(text) } else { None }
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Reading {
@@ -25,15 +46,21 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    pub fn of(text: &str, cut_from: usize) -> Self {
+    pub fn of(text: &str, manner: Manner) -> Self {
+        if text.len() < manner.cut_from.min(scan::LONGEST_SECOND)
+            && let Some(file) = manner.plain(text)
+        {
+            let pieces = vec![(0..text.len(), 0)];
+            return Self { text: text.to_owned(), pieces, files: vec![file], doubts: Vec::new() };
+        }
         let masked = scan::masked(text);
         let mut doubts = Vec::new();
         if masked.is_some() && text.contains(HOLE) {
             doubts.push(Doubt::Rejected);
         }
         let text = masked.unwrap_or_else(|| text.to_owned());
-        if text.len() >= cut_from
-            && let Some(reading) = Self::of_pieces(&text, &doubts)
+        if text.len() >= manner.cut_from
+            && let Some(reading) = Self::of_pieces(&text, &doubts, manner)
         {
             return reading;
         }
@@ -53,7 +80,7 @@ impl Reading {
 
     /// The same text in pieces, of which those that are alike are parsed once. `None` where it cannot be cut, or where the
     /// first parser refuses a piece: then a cut may be wrong, and what the whole text is shows only as a whole.
-    fn of_pieces(text: &str, doubts: &[Doubt]) -> Option<Self> {
+    fn of_pieces(text: &str, doubts: &[Doubt], manner: Manner) -> Option<Self> {
         let cuts = pieces::of(text);
         if cuts.len() < 2 {
             return None;
@@ -71,16 +98,21 @@ impl Reading {
         let pieces: Vec<(Range<usize>, usize)> = pieces.collect();
         let to_read: usize = distinct.iter().map(|piece| piece.len()).sum();
         let twice = to_read <= scan::LONGEST_SECOND;
-        let mut doubts = doubts.to_vec();
-        let mut files = Vec::with_capacity(distinct.len());
+        let mut files: Vec<Option<ast::File>> = distinct.iter().map(|piece| manner.plain(piece)).collect();
+        let others: Vec<&str> =
+            distinct.iter().zip(&files).filter(|(_, file)| file.is_none()).map(|(piece, _)| *piece).collect();
         let mut agree = twice;
-        for (file, agrees) in parse_all(&distinct, twice)? {
+        let parsed = if others.is_empty() { Vec::new() } else { parse_all(&others, twice)? };
+        let left = files.iter_mut().filter(|file| file.is_none());
+        for (place, (file, agrees)) in left.zip(parsed) {
             agree &= agrees;
-            files.push(file);
+            *place = Some(file);
         }
+        let mut doubts = doubts.to_vec();
         if !agree {
             doubts.push(Doubt::Disagreement);
         }
+        let files = files.into_iter().collect::<Option<Vec<_>>>()?;
         Some(Self { text: text.to_owned(), pieces, files, doubts })
     }
 }

@@ -86,7 +86,7 @@ impl Shell {
         if let Some(known) = self.read.get(text) {
             return Rc::clone(known);
         }
-        let reading = Rc::new(Reading::of(text, self.cut_from));
+        let reading = Rc::new(Reading::of(text, self.manner));
         if text.len() <= LONGEST_REMEMBERED && self.depth > 0 {
             self.read.insert(text.to_owned(), Rc::clone(&reading));
         }

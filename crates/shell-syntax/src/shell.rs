@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use crate::reading::{self, Reading};
+use crate::reading::{Manner, Reading};
 pub(crate) use crate::variables::{Value, Variable, Variables};
 use crate::{Doubt, Parsed, Source, Word};
 
@@ -137,8 +137,8 @@ pub struct Shell {
     pub(crate) read: HashMap<String, Rc<Reading>>,
     /// How many bytes may still be parsed: text within text is read again at every level.
     pub(crate) budget: Option<usize>,
-    /// Texts of this length and longer are parsed in pieces.
-    pub(crate) cut_from: usize,
+    /// How texts are read.
+    pub(crate) manner: Manner,
 }
 
 impl Shell {
@@ -164,7 +164,7 @@ impl Shell {
             kept: 0,
             read: HashMap::new(),
             budget: None,
-            cut_from: reading::CUT_FROM,
+            manner: Manner::default(),
         }
     }
 
@@ -308,28 +308,28 @@ impl Shell {
     }
 }
 
-/// The parts of a path between slashes. Parts are short, and a search that is made for long texts is slow on them.
-fn components(path: &str) -> impl Iterator<Item = &str> {
-    let mut start = 0;
-    path.as_bytes().split(|byte| *byte == b'/').map(move |part| {
-        let from = start;
-        start += part.len() + 1;
-        &path[from..from + part.len()]
-    })
-}
-
 /// Joins and cleans a path as text; links are not looked at.
 pub fn normalise(directory: &str, path: &str) -> String {
     let mut whole = String::with_capacity(directory.len() + path.len() + 2);
     let base = if path.starts_with('/') { "" } else { directory };
-    for part in components(base).chain(components(path)) {
-        match part {
-            "" | "." => {}
-            ".." => whole.truncate(whole.rfind('/').unwrap_or(0)),
-            part => {
-                whole.push('/');
-                whole.push_str(part);
+    // By hand: parts are short, and searches that are made for long texts are slow on them.
+    for text in [base, path] {
+        let bytes = text.as_bytes();
+        let mut start = 0;
+        while start < bytes.len() {
+            let mut end = start;
+            while end < bytes.len() && bytes[end] != b'/' {
+                end += 1;
             }
+            match &bytes[start..end] {
+                b"" | b"." => {}
+                b".." => whole.truncate(whole.rfind('/').unwrap_or(0)),
+                _ => {
+                    whole.push('/');
+                    whole.push_str(&text[start..end]);
+                }
+            }
+            start = end + 1;
         }
     }
     if whole.is_empty() {

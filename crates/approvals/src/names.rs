@@ -1,0 +1,98 @@
+//! Lists of names that are asked about every word of every command. Nearly every answer is no, and a look at three numbers
+//! gives it without comparing a letter.
+
+/// Names, with a filter over them: by the first letter, the last and the length.
+pub(crate) struct Names {
+    list: &'static [&'static str],
+    filter: [u64; 4],
+}
+
+const fn place(name: &[u8]) -> (usize, u64) {
+    if name.is_empty() {
+        return (0, 1);
+    }
+    let sum = name[0] as usize * 3 + name[name.len() - 1] as usize * 23 + name.len() * 61;
+    (sum / 64 % 4, 1 << (sum % 64))
+}
+
+impl Names {
+    pub const fn of(list: &'static [&'static str]) -> Self {
+        let mut filter = [0; 4];
+        let mut at = 0;
+        while at < list.len() {
+            let (word, bit) = place(list[at].as_bytes());
+            filter[word] |= bit;
+            at += 1;
+        }
+        Self { list, filter }
+    }
+
+    #[inline]
+    pub fn contains(&self, name: &str) -> bool {
+        self.may_contain(name.as_bytes()) && self.list.contains(&name)
+    }
+
+    /// Whether a name has to be looked for at all.
+    #[inline]
+    pub fn may_contain(&self, name: &[u8]) -> bool {
+        let (word, bit) = place(name);
+        self.filter[word] & bit != 0
+    }
+}
+
+/// The letters of a text as a set: one in which a letter is missing does not contain the other. Small and capital letters
+/// are one, so that it serves for both ways of comparing; what is beyond ASCII is left out.
+pub(crate) const fn letters(text: &[u8]) -> u128 {
+    let (mut set, mut at) = (0, 0);
+    while at < text.len() {
+        let byte = text[at].to_ascii_lowercase();
+        if byte < 128 {
+            set |= 1 << byte;
+        }
+        at += 1;
+    }
+    set
+}
+
+/// Texts that are looked for within others, each with its letters.
+pub(crate) struct Needles<const COUNT: usize> {
+    all: [(&'static str, u128); COUNT],
+}
+
+impl<const COUNT: usize> Needles<COUNT> {
+    pub const fn of(list: [&'static str; COUNT]) -> Self {
+        let mut all = [("", 0); COUNT];
+        let mut at = 0;
+        while at < COUNT {
+            all[at] = (list[at], letters(list[at].as_bytes()));
+            at += 1;
+        }
+        Self { all }
+    }
+
+    /// Whether one of them is in a text, of which these are the letters.
+    pub fn any_in(&self, text: &str, of: u128) -> bool {
+        self.all.iter().any(|(needle, wanted)| wanted & !of == 0 && text.contains(needle))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Names, Needles, letters};
+
+    #[test]
+    fn a_filter_changes_no_answer() {
+        const LIST: &[&str] = &["", "a", "rm", "--force", "delete-all", "é"];
+        static NAMES: Names = Names::of(LIST);
+        for name in LIST {
+            assert!(NAMES.contains(name), "{name}");
+        }
+        for name in ["b", "mr", "rn", "-force", "delete_all", "è"] {
+            assert!(!NAMES.contains(name), "{name}");
+        }
+        static NEEDLES: Needles<3> = Needles::of(["token", "api_key", "ß"]);
+        let found = |text: &str| NEEDLES.any_in(text, letters(text.as_bytes()));
+        assert!(found("my token") && found("api_key=1") && found("aßb"));
+        assert!(!found("toke n") && !found("api key") && !found(""));
+    }
+}
