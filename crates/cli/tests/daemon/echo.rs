@@ -167,7 +167,7 @@ fn req_e01_heads_before_the_answer_show_nothing() {
     let answer = exchange(served.connection(), ask.as_bytes());
     assert!(answer.ends_with(b"ok"), "{}", String::from_utf8_lossy(&answer));
     assert_clean("a head before the answer", &answer);
-    let hints = memmem::find_iter(&answer, b"Link: </[redacted:acme]>; rel=preload\r\n").count();
+    let hints = memmem::find_iter(&answer, b"link: </[redacted:acme]>; rel=preload\r\n").count();
     assert_eq!(hints, 2, "{}", String::from_utf8_lossy(&answer));
     upstream.join().expect("the upstream");
 }
