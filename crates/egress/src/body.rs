@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use cofferdam_audit::event::EgressReason;
 use cofferdam_secrets::redaction::{Passed, Patterns, Redactor, Replacement};
-use http::{HeaderMap, HeaderValue, response};
+use http::{HeaderMap, HeaderName, HeaderValue, response};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::ext::ReasonPhrase;
@@ -17,6 +17,7 @@ use hyper::ext::ReasonPhrase;
 use crate::by_hand::Remaining;
 use crate::decode::Decoder;
 use crate::exchange::Exchange;
+use crate::hop;
 use crate::patience::Patience;
 
 /// What goes to the client.
@@ -191,6 +192,7 @@ impl Cleaned {
 
     fn take_trailers(&mut self) -> Option<Frame<Bytes>> {
         let mut trailers = self.trailers.take()?;
+        hop::clean_trailers(&mut trailers);
         self.exchange.redacted(clean_headers(self.patterns.as_ref(), &mut trailers));
         Some(Frame::trailers(trailers))
     }
@@ -288,9 +290,23 @@ pub(crate) fn clean_head(patterns: Option<&Arc<Patterns>>, parts: &mut response:
 }
 
 /// Takes secrets out of header values, and says how many. One pass over all values finds out whether there is
-/// anything to do; almost always there is not.
+/// anything to do; almost always there is not. A header with a secret in its name is left out altogether.
 fn clean_headers(patterns: Option<&Arc<Patterns>>, headers: &mut HeaderMap) -> u64 {
     let Some(patterns) = patterns else { return 0 };
+    clean_values(patterns, headers) + remove_named(patterns, headers)
+}
+
+fn remove_named(patterns: &Patterns, headers: &mut HeaderMap) -> u64 {
+    if !headers.keys().any(|name| patterns.stand_in_name(name.as_str())) {
+        return 0;
+    }
+    let named = headers.keys().filter(|name| patterns.stand_in_name(name.as_str())).cloned();
+    let named: Vec<HeaderName> = named.collect();
+    named.iter().for_each(|name| drop(headers.remove(name)));
+    named.len() as u64
+}
+
+fn clean_values(patterns: &Arc<Patterns>, headers: &mut HeaderMap) -> u64 {
     let mut scratch = Vec::new();
     let mut all = Redactor::new(patterns.clone(), Replacement::Marker);
     for value in headers.values() {

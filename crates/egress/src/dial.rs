@@ -220,7 +220,7 @@ impl Dialler {
     /// Connects to the first of the endpoints that answers, and says which.
     pub async fn connect(
         &self,
-        Way { target, route, wire, limits, reader }: Way<'_>,
+        Way { target, route, wire, limits, reader, .. }: Way<'_>,
     ) -> Result<(Sender, Endpoint), EgressReason> {
         let connect_timeout = limits.connect_timeout.unwrap_or(CONNECT_TIMEOUT);
         let (mut stream, endpoint) = tcp(&route.endpoints, connect_timeout).await?;

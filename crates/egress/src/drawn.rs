@@ -9,7 +9,9 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
+use tokio::net::TcpStream;
 
+use crate::presence::Socket;
 use crate::through::writes_go_through;
 
 /// Four records, which is also what the library encrypts at once.
@@ -44,6 +46,12 @@ impl<S> Drawn<S> {
                 false => self.before = Vec::new(),
             }
         }
+    }
+}
+
+impl Socket for Drawn<TcpStream> {
+    fn socket(&self) -> &TcpStream {
+        &self.stream
     }
 }
 

@@ -1,9 +1,10 @@
 //! What all connections of a proxy share.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cofferdam_audit::event::EgressReason;
 use cofferdam_audit::{Event, Recorder};
+use cofferdam_linux_sys::sock_diag::SocketTable;
 
 use crate::client::Client;
 use crate::counts::Counts;
@@ -23,9 +24,16 @@ pub(crate) struct Engine {
     pub names: Names,
     pub recorder: Arc<Recorder>,
     pub counts: Arc<Counts>,
+    /// None inside where the kernel answers no questions about sockets.
+    pub sockets: OnceLock<Option<SocketTable>>,
 }
 
 impl Engine {
+    /// Who tells whose a connection is.
+    pub fn sockets(&self) -> Option<&SocketTable> {
+        self.sockets.get_or_init(|| SocketTable::open().ok()).as_ref()
+    }
+
     /// What cannot be recorded does not happen, unless the user said otherwise.
     pub fn record(&self, client: &Client, event: impl Into<Event>) -> Result<(), EgressReason> {
         let event = event.into();

@@ -77,7 +77,7 @@ impl Exchange {
         let connection = self.lease.as_mut().and_then(Lease::connection);
         let more = match (body, connection) {
             (UpstreamBody::ByHand(remaining), Some(Held::ByHand(connection))) => {
-                return connection.poll_piece(remaining, context).map_ok(Frame::data);
+                return connection.poll_frame(remaining, context);
             }
             (UpstreamBody::ByHand(_), _) => return Poll::Ready(Some(Err(AnswerError::BrokenOff))),
             (UpstreamBody::Library(body), Some(Held::Library(connection))) => {

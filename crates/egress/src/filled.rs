@@ -9,7 +9,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, ReadBuf};
+use tokio::net::TcpStream;
 
+use crate::presence::Socket;
 use crate::through::writes_go_through;
 
 /// Three records. The HTTP library has room for a power of two, and twice as much the next time if it was filled; with this
@@ -31,6 +33,12 @@ impl<S> Filled<S> {
     /// After a read that found nothing, so that there is nothing to be said first.
     pub fn into_stream(self) -> S {
         self.stream
+    }
+}
+
+impl<S: Socket> Socket for Filled<S> {
+    fn socket(&self) -> &TcpStream {
+        self.stream.socket()
     }
 }
 

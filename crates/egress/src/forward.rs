@@ -21,6 +21,7 @@ use crate::body::{Answer, Cleaned, Cleaning, UpstreamBody, clean_head};
 use crate::by_hand::{Held, Spelled, Unanswered};
 use crate::decode::Decoder;
 use crate::dial::{Sender, Wire, reason_of};
+use crate::early;
 use crate::exchange::Exchange;
 use crate::head::Violation;
 use crate::hop;
@@ -69,18 +70,21 @@ async fn forward(
         Some(_) => Reader::ByHand,
         None => Reader::Library,
     };
+    let takes_early = parts.version == Version::HTTP_11;
     hop::clean_request(&mut parts, switching.is_some());
     let sent = match material.inject(&authorized, (&mut parts, body)) {
         Ok((body, used)) => {
             let watch = Watch::new(inbound.clone(), authorized.elsewhere());
             let outgoing = Outgoing::new(body, (limits.request_body, watch), progress.clone());
-            let way = Way { target: authorized.target(), route: &route, wire, limits, reader };
+            let client = takes_early.then_some(inbound);
+            let way = Way { target: authorized.target(), route: &route, wire, limits, reader, client };
             let request = Request::from_parts(parts, outgoing);
             let sent = send(&inbound.shard.pool, way, request, &progress).await;
             sent.map(|(response, lease)| (response, lease, used))
         }
         Err(reason) => Err(reason),
     };
+    exchange.redacted(inbound.verdict.early.ended());
     let (response, lease, used) = match sent {
         Ok(sent) => sent,
         Err(reason) => {
@@ -208,7 +212,7 @@ pub(crate) fn send<'r>(
 ) -> impl Future<Output = Result<(Response<UpstreamBody>, Option<Lease>), EgressReason>> + 'r {
     async move {
         if let Some((sender, lease)) = pool.reuse(way).await {
-            let sent = pin!(send_on(sender, lease, way.target, request));
+            let sent = pin!(send_on(sender, lease, way, request));
             match patiently(way, progress, sent).await? {
                 Ok(sent) => return Ok(sent),
                 Err((Some(unsent), _)) => request = unsent,
@@ -218,7 +222,7 @@ pub(crate) fn send<'r>(
         // Rare, and large: to make room for it in every request would cost each of them.
         let anew = async move {
             let (sender, lease) = pool.open(way).await?;
-            let sent = pin!(send_on(sender, lease, way.target, request));
+            let sent = pin!(send_on(sender, lease, way, request));
             patiently(way, progress, sent).await?.map_err(|(_, reason)| reason)
         };
         Box::pin(anew).await
@@ -246,7 +250,7 @@ async fn patiently<T>(
 fn send_on<'r>(
     sender: Sender,
     lease: Lease,
-    target: &'r Target,
+    Way { target, client, .. }: Way<'r>,
     mut request: Request<Outgoing>,
 ) -> impl Future<Output = Result<(Response<UpstreamBody>, Option<Lease>), Unanswered>> + 'r {
     async move {
@@ -254,13 +258,16 @@ fn send_on<'r>(
         let (sent, connection) = match sender {
             Sender::ByHand(connection) => {
                 hop::for_http1(&mut request, target);
-                let sent = connection.send(request).await.map_err(|(request, reason)| {
+                let sent = connection.send(request, client).await.map_err(|(request, reason)| {
                     (request.filter(|request| request.method().is_safe()), reason)
                 })?;
                 return Ok((sent.0, Some(lease.holding(Some(sent.1)))));
             }
             Sender::Http1(mut sender) => {
                 hop::for_http1(&mut request, target);
+                if let Some(client) = client {
+                    early::listen(client, &mut request);
+                }
                 copy = repeatable(&request).map(Box::new);
                 let sent = sender.send(request).await;
                 (sent, Some(Held::Library(sender)))
@@ -313,6 +320,11 @@ fn clean(
         }
         Err(_) => None,
     };
+    // The library takes the chunks off whatever is under them, which we could not look into.
+    if look_into && !hop::is_framed_plainly(&parts.headers) {
+        exchange.failed(EgressReason::UpstreamMalformed);
+        return Err(EgressReason::UpstreamMalformed);
+    }
     hop::clean_response(&mut parts);
     if decoder.is_some() {
         parts.headers.remove(CONTENT_ENCODING);

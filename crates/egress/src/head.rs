@@ -169,9 +169,18 @@ impl Chunked {
         self.at == At::Head
     }
 
-    /// How many of the first bytes frame the body, and how many behind them belong to it. Trailers are what frames it:
-    /// who did not ask for them gets none.
-    pub fn advance(&mut self, bytes: &[u8]) -> Result<(usize, usize), Violation> {
+    /// Whether the byte before belongs to a line of the trailer section. The empty line behind them does not, nor what
+    /// comes before: almost all bodies end without such a line, and without room for one.
+    fn in_trailer_line(&self) -> bool {
+        match self.at {
+            At::Trailer { length, line } => length > 0 && line != TrailerLine::ReturnAtStart,
+            _ => false,
+        }
+    }
+
+    /// How many of the first bytes frame the body, and how many behind them belong to it. The lines of the trailer section
+    /// are what frames it, and are put aside.
+    pub fn advance(&mut self, bytes: &[u8], trailers: &mut Vec<u8>) -> Result<(usize, usize), Violation> {
         let mut done = 0;
         while let Some(byte) = bytes.get(done).filter(|_| !self.is_over()) {
             if let At::Chunk { left } = self.at {
@@ -188,6 +197,9 @@ impl Chunked {
                 }
                 control => control.step(*byte)?,
             };
+            if self.in_trailer_line() {
+                trailers.push(*byte);
+            }
             done += 1;
         }
         Ok((done, 0))

@@ -1,8 +1,10 @@
 //! What belongs to one connection and not to the message, and what each version of HTTP wants.
 
 use http::header::{
-    ACCEPT_ENCODING, CONNECTION, COOKIE, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue,
-    PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
+    ACCEPT_ENCODING, AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH,
+    CONTENT_RANGE, CONTENT_TYPE, COOKIE, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, MAX_FORWARDS,
+    PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, SET_COOKIE, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+    WWW_AUTHENTICATE,
 };
 use http::request::Parts;
 use http::uri::{PathAndQuery, Scheme, Uri};
@@ -14,6 +16,23 @@ const ALT_SVC: HeaderName = HeaderName::from_static("alt-svc");
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
 const HTTP2_SETTINGS: HeaderName = HeaderName::from_static("http2-settings");
+
+const NO_TRAILERS: [HeaderName; 14] = [
+    ALT_SVC,
+    AUTHORIZATION,
+    CACHE_CONTROL,
+    CONTENT_ENCODING,
+    CONTENT_LENGTH,
+    CONTENT_RANGE,
+    CONTENT_TYPE,
+    HOST,
+    MAX_FORWARDS,
+    PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION,
+    SET_COOKIE,
+    TRAILER,
+    WWW_AUTHENTICATE,
+];
 
 /// Takes out what the client said to us and not to the target.
 ///
@@ -38,12 +57,36 @@ pub(crate) fn clean_request(parts: &mut Parts, switching: bool) {
     }
 }
 
+/// Whether an answer is in chunks at most, and in no other coding that is of one connection: those that compress were not
+/// asked for, and nobody does.
+pub(crate) fn is_framed_plainly(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    let plain = |coding: &HeaderValue| {
+        let coding = coding.as_bytes().trim_ascii();
+        coding.eq_ignore_ascii_case(b"chunked") || coding.eq_ignore_ascii_case(b"identity")
+    };
+    codings.next().is_none_or(plain) && codings.next().is_none()
+}
+
 /// Takes out what the upstream said to us, and where else it could be reached: HTTP/3 would go past us.
 pub(crate) fn clean_response(parts: &mut response::Parts) {
+    // Chunks tell the length, and another one beside them is none (RFC 9112, 6.3): passed on, it would cut the body off.
+    if parts.headers.contains_key(TRANSFER_ENCODING) {
+        parts.headers.remove(CONTENT_LENGTH);
+    }
     remove_hop_by_hop(&mut parts.headers);
     parts.headers.remove(PROXY_AUTHENTICATE);
     parts.headers.remove(ALT_SVC);
     parts.version = Version::HTTP_11;
+}
+
+/// Takes out what has no place behind a body (RFC 9110, 6.5.1): what says where a message ends, where it goes, who asks, and
+/// how it is to be read was needed before it.
+pub(crate) fn clean_trailers(trailers: &mut HeaderMap) {
+    remove_hop_by_hop(trailers);
+    for name in NO_TRAILERS {
+        trailers.remove(name);
+    }
 }
 
 fn remove_hop_by_hop(headers: &mut HeaderMap) {

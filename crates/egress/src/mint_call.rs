@@ -72,8 +72,14 @@ async fn exchanged(
     crate::scheme::announce_length(&mut parts, body.len());
     let request = Request::from_parts(parts, Outgoing::own(body, progress.clone()));
     let limits = &minting.policy().egress.limits;
-    let way =
-        Way { target: minting.target(), route: &route, wire: Wire::Http1, limits, reader: Reader::Library };
+    let way = Way {
+        target: minting.target(),
+        route: &route,
+        wire: Wire::Http1,
+        limits,
+        reader: Reader::Library,
+        client: None,
+    };
     let (response, lease) = forward::send(&inbound.shard.pool, way, request, &progress).await?;
     let status = response.status().as_u16();
     exchange.answered(status, lease);

@@ -1,24 +1,36 @@
 //! Whose process is at the other end of a connection over loopback.
 //!
 //! A TCP socket does not say. The kernel's table of sockets does, for both ends of a connection within one machine. It
-//! is read once for each connection to a port that other users can reach; listeners of sandboxes need none of this.
+//! is asked once for each connection to a port that other users can reach, about this one connection, and read as a whole
+//! only where the kernel answers no questions; listeners of sandboxes need none of this.
 
 use std::fmt::Write;
 use std::fs;
 use std::net::{IpAddr, SocketAddr, TcpStream};
+
+use cofferdam_linux_sys::sock_diag::{Holder, SocketTable};
 
 /// The column of the state that means that both ends are there.
 const ESTABLISHED: &str = "01";
 
 /// Whether somebody may use a port of ours that is open to the machine. Over loopback that is our own user; whoever
 /// comes from elsewhere (a container's bridge) was let in by whoever chose the address.
-pub(crate) fn may_knock(stream: &TcpStream) -> bool {
+pub(crate) fn may_knock(stream: &TcpStream, sockets: Option<&SocketTable>) -> bool {
     let (Ok(peer), Ok(own)) = (stream.peer_addr(), stream.local_addr()) else { return false };
-    !peer.ip().to_canonical().is_loopback() || owner(peer, own) == Some(rustix::process::geteuid().as_raw())
+    let ours = Some(rustix::process::geteuid().as_raw());
+    !peer.ip().to_canonical().is_loopback() || owner(peer, own, sockets) == ours
 }
 
 /// The user who holds the other end.
-fn owner(peer: SocketAddr, own: SocketAddr) -> Option<u32> {
+fn owner(peer: SocketAddr, own: SocketAddr, sockets: Option<&SocketTable>) -> Option<u32> {
+    match sockets.map(|sockets| sockets.holder(peer, own)) {
+        Some(Ok(Holder::User(user))) => Some(user),
+        Some(Ok(Holder::Nobody)) => None,
+        Some(Err(_)) | None => owner_in_table(peer, own),
+    }
+}
+
+fn owner_in_table(peer: SocketAddr, own: SocketAddr) -> Option<u32> {
     // A socket of the new protocol may hold an address of the old one, so both tables are looked at.
     ["/proc/net/tcp", "/proc/net/tcp6"].iter().find_map(|table| {
         let wide = table.ends_with('6');
@@ -66,11 +78,16 @@ mod tests {
             let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (served, peer) = listener.accept().unwrap();
             let own = served.local_addr().unwrap();
-            assert_eq!(owner(peer, own), Some(rustix::process::geteuid().as_raw()), "{address}");
-            assert!(may_knock(&served));
+            let asked = SocketTable::open().expect("a kernel that answers");
+            for sockets in [Some(&asked), None] {
+                assert_eq!(owner(peer, own, sockets), Some(rustix::process::geteuid().as_raw()), "{address}");
+                assert!(may_knock(&served, sockets));
+            }
             drop(client);
-            assert_eq!(owner(peer, own), None, "a socket that is closed is nobody's");
-            assert!(!may_knock(&served));
+            for sockets in [Some(&asked), None] {
+                assert_eq!(owner(peer, own, sockets), None, "a socket that is closed is nobody's");
+                assert!(!may_knock(&served, sockets));
+            }
         }
     }
 

@@ -16,6 +16,7 @@ use crate::by_hand::{ByHand, Held};
 use crate::dial::{Dialler, Http1, Sender, Wire};
 use crate::outgoing::Outgoing;
 use crate::resolve::{Endpoint, Route, Through};
+use crate::serve::Inbound;
 use crate::target::Target;
 
 /// Servers commonly close after a minute or more; a connection that is older is not tried.
@@ -41,6 +42,8 @@ pub(crate) struct Way<'r> {
     pub wire: Wire,
     pub limits: &'r EgressLimits,
     pub reader: Reader,
+    /// Whose connection what comes before an answer is passed on to, if anybody's.
+    pub client: Option<&'r Arc<Inbound>>,
 }
 
 /// Who reads an answer of HTTP/1.1.

@@ -4,11 +4,12 @@ use std::fmt;
 use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use cofferdam_audit::Recorder;
 use cofferdam_audit::event::EgressReason;
+use cofferdam_linux_sys::sock_diag::SocketTable;
 use cofferdam_secrets::Store;
 use rustix::net::{SocketFlags, sockopt};
 use rustls::crypto::aws_lc_rs;
@@ -89,6 +90,7 @@ impl Proxy {
             names: Names::new(),
             recorder: parts.recorder,
             counts: Arc::default(),
+            sockets: OnceLock::new(),
         };
         let engine = Arc::new(engine);
         let dialler = Arc::new(dialler);
@@ -118,6 +120,13 @@ impl Proxy {
 
     pub(crate) fn stand_in_key(&self) -> &StandInKey {
         &self.engine.stand_in_key
+    }
+
+    /// Asks the kernel through this whose a connection is, because we could not ask by ourselves; to be said before
+    /// the first one.
+    pub fn ask_through(&self, sockets: SocketTable) {
+        // Somebody said so before, and is asked.
+        let _ = self.engine.sockets.set(Some(sockets));
     }
 
     /// Takes credentials from elsewhere from now on. What was read before is still looked for in answers.
@@ -193,7 +202,9 @@ async fn accept(
 async fn connection((seat, connected): (Seat, Connected), client: Arc<Client>, stream: TcpStream) {
     let refused = match connected.crowd {
         Crowd::TooMany | Crowd::FarTooMany => EgressReason::ConcurrencyLimited,
-        Crowd::Fits if client.door == Door::Shared && !peer::may_knock(&stream) => {
+        Crowd::Fits
+            if client.door == Door::Shared && !peer::may_knock(&stream, seat.shard.engine.sockets()) =>
+        {
             EgressReason::ClientUnidentified
         }
         Crowd::Fits => return serve::connection(seat.shard.clone(), client, stream).await,

@@ -41,6 +41,7 @@ use crate::filled::Filled;
 use crate::forward;
 use crate::head;
 use crate::outgoing::ClientBody;
+use crate::presence::Socket;
 use crate::refusal;
 use crate::shard::Shard;
 use crate::strict::{Strict, Verdict};
@@ -81,6 +82,12 @@ enum Opened {
 }
 
 type Tls = Box<TlsStream<Drawn<TcpStream>>>;
+
+impl Socket for Tls {
+    fn socket(&self) -> &TcpStream {
+        self.get_ref().0.socket()
+    }
+}
 
 async fn serve(shard: Arc<Shard>, client: Arc<Client>, stream: TcpStream) -> io::Result<()> {
     let opened = Box::pin(open(shard, client, stream)).await?;
@@ -302,7 +309,11 @@ fn answered(
     inbound: Arc<Inbound>,
     request: Request<Incoming>,
 ) -> Pin<Box<dyn Future<Output = Result<Response<Answer>, Infallible>> + Send>> {
-    Box::pin(async move { Ok(forward::answer(&inbound, request.map(ClientBody::Library)).await) })
+    Box::pin(async move {
+        let answer = forward::answer(&inbound, request.map(ClientBody::Library)).await;
+        inbound.verdict.early.written_out().await;
+        Ok(answer)
+    })
 }
 
 /// A request that was answered before the library saw it. Its body was taken as well, and is only read over here.
@@ -326,7 +337,7 @@ fn answered_before(
 /// is nothing between two requests that the second depends on.
 async fn requests<S>(inbound: Arc<Inbound>, mut stream: S, mut first: Vec<u8>) -> io::Result<()>
 where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: AsyncRead + AsyncWrite + Socket + Unpin + Send + 'static,
 {
     loop {
         let Some(rest) = by_hand::requests(&inbound, stream, first).await? else { return Ok(()) };
@@ -340,7 +351,7 @@ where
 /// HTTP/1.1, whatever it is, until there is none of it for now: then the connection comes back.
 async fn others<S>(inbound: &Arc<Inbound>, Rest { stream, before, answer }: Rest<S>) -> io::Result<Option<S>>
 where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: AsyncRead + AsyncWrite + Socket + Unpin + Send + 'static,
 {
     let stream = Strict::new(Filled::new(stream), before, inbound);
     let (answer, of_requests) = (Mutex::new(answer), inbound.clone());

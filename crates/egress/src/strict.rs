@@ -8,7 +8,9 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::early::Early;
 use crate::head::{Scanner, Violation};
+use crate::presence::{Presence, Seen, Socket};
 use crate::serve::Inbound;
 use crate::vigil::{Late, Vigil};
 
@@ -22,6 +24,8 @@ pub(crate) struct Verdict {
     violation: OnceLock<Violation>,
     switched: AtomicBool,
     resting: AtomicBool,
+    /// What comes before the answer to the request that is under way.
+    pub early: Early,
 }
 
 impl Verdict {
@@ -52,14 +56,16 @@ pub(crate) struct Strict<S> {
     vigil: Vigil,
     /// Something was written and is not known to have left.
     unsent: bool,
+    presence: Presence,
 }
 
 impl<S> Strict<S> {
     /// `before` was read already.
     pub fn new(stream: S, before: Vec<u8>, inbound: &Arc<Inbound>) -> Self {
         let (verdict, vigil) = (inbound.verdict.clone(), Vigil::new(inbound.clone()));
+        let (scanner, presence) = (Scanner::START, Presence::default());
         let mut strict =
-            Self { stream, scanner: Scanner::START, held: before, vetted: 0, verdict, vigil, unsent: false };
+            Self { stream, scanner, held: before, vetted: 0, verdict, vigil, unsent: false, presence };
         if !strict.held.is_empty() {
             strict.vet();
         }
@@ -109,6 +115,18 @@ impl<S> Strict<S> {
         self.stream
     }
 
+    /// Takes what was read while somebody waited for an answer.
+    fn take_ahead(&mut self) {
+        let ahead = self.presence.take_ahead();
+        if ahead.is_empty() {
+            return;
+        }
+        self.held.extend_from_slice(&ahead);
+        if self.vetted == 0 {
+            self.vet();
+        }
+    }
+
     fn hand_over(&mut self, buffer: &mut ReadBuf<'_>) {
         let count = self.vetted.min(buffer.remaining());
         buffer.put_slice(&self.held[..count]);
@@ -142,6 +160,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Strict<S> {
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         this.verdict.resting.store(false, Ordering::Relaxed);
+        this.take_ahead();
         loop {
             if this.vetted > 0 {
                 this.hand_over(buffer);
@@ -182,7 +201,26 @@ impl<S: AsyncRead + Unpin> AsyncRead for Strict<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Strict<S> {
+impl<S: AsyncRead + Socket + Unpin> Strict<S> {
+    /// Looks whether a client that has asked, and that nothing is said to just now, is still there. The library does not:
+    /// it is told that half of a connection may end.
+    fn attend(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !self.scanner.between_requests() || self.switched() || !self.vigil.sees_request() {
+            return Poll::Ready(Ok(()));
+        }
+        loop {
+            match self.presence.poll(&mut self.stream, context) {
+                Poll::Pending => return Poll::Ready(Ok(())),
+                Poll::Ready(Seen::Gone(error)) => return Poll::Ready(Err(error)),
+                Poll::Ready(Seen::SaidAll) => {}
+                // It may be what the library waits for by now.
+                Poll::Ready(Seen::More) => context.waker().wake_by_ref(),
+            }
+        }
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Socket + Unpin> AsyncWrite for Strict<S> {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         this.unsent = true;
@@ -205,9 +243,15 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Strict<S> {
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
+        // The library flushes when it has written all that it has, and has nothing of an answer before these are out.
+        let stream = &mut this.stream;
+        let write =
+            |context: &mut Context<'_>, bytes: &[u8]| Pin::new(&mut *stream).poll_write(context, bytes);
+        ready!(this.verdict.early.poll_write_out(context, write))?;
         let flushed = ready!(Pin::new(&mut this.stream).poll_flush(context));
         this.unsent = flushed.is_err();
-        Poll::Ready(flushed)
+        flushed?;
+        this.attend(context)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

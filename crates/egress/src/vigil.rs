@@ -39,6 +39,11 @@ impl Vigil {
         Self { inbound, timer: None, idle_since: None, head_since: None }
     }
 
+    /// Whether a request is under way.
+    pub fn sees_request(&self) -> bool {
+        self.inbound.is_busy()
+    }
+
     /// Something was read, and with it a whole head or more of a body.
     pub fn moved(&mut self) {
         (self.idle_since, self.head_since) = (None, None);

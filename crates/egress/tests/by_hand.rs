@@ -1,10 +1,13 @@
 //! Against an upstream that is written by hand, byte by byte: WebSocket, and connections that go away.
 
 mod answers;
+mod early;
 mod http2;
+mod leaving;
 mod proxied;
 mod sockets;
 mod splits;
+mod trailers;
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};

@@ -27,4 +27,5 @@ pub mod probe;
 pub mod read_guard;
 pub mod seccomp;
 pub mod signals;
+pub mod sock_diag;
 pub mod threads;

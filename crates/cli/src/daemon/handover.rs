@@ -57,13 +57,15 @@ pub struct ToWorker {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Job {
-    /// The first. With the variables and the listener for containers and others.
+    /// The first. With the variables and the listener for containers and others; with what the kernel is asked through about
+    /// sockets, if it can be; and with the listener for metrics, if there is one.
     Begin {
         config: Text,
         state: Text,
         runtime: Text,
         /// From which the halves of two-part tokens are derived, by every worker alike.
         pairing: [u8; 32],
+        asks_about_sockets: bool,
     },
     /// With tokens if the client was taken in by another worker before.
     Open {

@@ -138,7 +138,7 @@ fn req_e01_a_stream_and_a_socket_are_cleaned_wherever_they_are_divided() {
     assert_clean("a socket", &told);
 }
 
-/// What comes before the answer is not passed on: neither the hints of a server nor what it put into them.
+/// What comes before the answer is passed on, without what must not be shown.
 #[test]
 fn req_e01_heads_before_the_answer_show_nothing() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
@@ -167,6 +167,8 @@ fn req_e01_heads_before_the_answer_show_nothing() {
     let answer = exchange(served.connection(), ask.as_bytes());
     assert!(answer.ends_with(b"ok"), "{}", String::from_utf8_lossy(&answer));
     assert_clean("a head before the answer", &answer);
+    let hints = memmem::find_iter(&answer, b"link: </[redacted:acme]>; rel=preload\r\n").count();
+    assert_eq!(hints, 2, "{}", String::from_utf8_lossy(&answer));
     upstream.join().expect("the upstream");
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use http::header::{
-    CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, EXPECT, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+    CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, EXPECT, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use hyper::ext::ReasonPhrase;
@@ -62,7 +62,7 @@ fn is_ordinary(request: &Request<()>) -> bool {
     let headers = request.headers();
     // What has a query and no path is written differently by the library.
     let has_path = request.uri().path_and_query().is_some_and(|target| target.as_str().starts_with('/'));
-    let about_connection = [EXPECT, TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
+    let about_connection = [EXPECT, TRAILER, TRANSFER_ENCODING, UPGRADE];
     has_path
         && ![Method::CONNECT, Method::HEAD].contains(request.method())
         && is_kept(headers)
@@ -76,6 +76,8 @@ pub(super) enum Extent {
     Chunked {
         chunked: Chunked,
         data: usize,
+        /// The lines of the trailer section that have come, each with its end.
+        trailers: Vec<u8>,
     },
 }
 
@@ -85,6 +87,8 @@ pub(super) enum Beginning {
     Partial,
     /// Not for us.
     Other,
+    /// A head of so many bytes, before that of the answer.
+    Early(Response<()>, usize),
     /// A head of so many bytes.
     Head(Response<()>, usize, Extent),
 }
@@ -98,10 +102,28 @@ pub(super) fn answer(bytes: &Bytes) -> Beginning {
         Ok(httparse::Status::Partial) => return Beginning::Partial,
         Err(_) => return Beginning::Other,
     };
-    match ordinary(bytes, &read) {
-        Some((response, extent)) => Beginning::Head(response, end, extent),
-        None => Beginning::Other,
+    let read = match read.code {
+        Some(100 | 102..=199) => early(bytes, &read).map(|head| Beginning::Early(head, end)),
+        _ => ordinary(bytes, &read).map(|(head, extent)| Beginning::Head(head, end, extent)),
+    };
+    read.unwrap_or(Beginning::Other)
+}
+
+/// A head that is not the last one, whatever it says about a body.
+fn early(bytes: &Bytes, read: &httparse::Response<'_, '_>) -> Option<Response<()>> {
+    let status = StatusCode::from_u16(read.code?).ok()?;
+    (read.version == Some(1)).then(|| response(bytes, read, status))?
+}
+
+fn response(bytes: &Bytes, read: &httparse::Response<'_, '_>, status: StatusCode) -> Option<Response<()>> {
+    let mut response = Response::new(());
+    *response.status_mut() = status;
+    let spelled = take_headers(bytes, read.headers, response.headers_mut())?;
+    response.extensions_mut().insert(spelled);
+    if let Some(reason) = read.reason.filter(|reason| Some(*reason) != status.canonical_reason()) {
+        response.extensions_mut().insert(ReasonPhrase::try_from(reason.as_bytes()).ok()?);
     }
+    Some(response)
 }
 
 fn ordinary(bytes: &Bytes, read: &httparse::Response<'_, '_>) -> Option<(Response<()>, Extent)> {
@@ -110,13 +132,7 @@ fn ordinary(bytes: &Bytes, read: &httparse::Response<'_, '_>) -> Option<(Respons
     if read.version != Some(1) || status.is_informational() || bodiless {
         return None;
     }
-    let mut response = Response::new(());
-    *response.status_mut() = status;
-    let spelled = take_headers(bytes, read.headers, response.headers_mut())?;
-    response.extensions_mut().insert(spelled);
-    if let Some(reason) = read.reason.filter(|reason| Some(*reason) != status.canonical_reason()) {
-        response.extensions_mut().insert(ReasonPhrase::try_from(reason.as_bytes()).ok()?);
-    }
+    let response = response(bytes, read, status)?;
     let headers = response.headers();
     if !is_kept(headers) || headers.contains_key(UPGRADE) || headers.contains_key(CONTENT_ENCODING) {
         return None;
@@ -125,7 +141,7 @@ fn ordinary(bytes: &Bytes, read: &httparse::Response<'_, '_>) -> Option<(Respons
     let extent = match (announced(headers).ok()?, codings.next(), codings.next()) {
         (Some(length @ ..=LONGEST_BODY), None, None) => Extent::Length(length),
         (None, Some(coding), None) if coding.as_bytes().eq_ignore_ascii_case(b"chunked") => {
-            Extent::Chunked { chunked: Chunked::START, data: 0 }
+            Extent::Chunked { chunked: Chunked::START, data: 0, trailers: Vec::new() }
         }
         _ => return None,
     };
@@ -134,7 +150,12 @@ fn ordinary(bytes: &Bytes, read: &httparse::Response<'_, '_>) -> Option<(Respons
 
 /// Whether the connection goes on after this message, as it does where nothing is said.
 fn is_kept(headers: &HeaderMap) -> bool {
-    headers.get_all(CONNECTION).iter().all(|value| value.as_bytes().eq_ignore_ascii_case(b"keep-alive"))
+    let said = headers.get_all(CONNECTION).iter();
+    // Who takes trailers says that this, too, is about one connection.
+    said.flat_map(|value| value.as_bytes().split(|byte| *byte == b',')).all(|word| {
+        let word = word.trim_ascii();
+        word.eq_ignore_ascii_case(b"keep-alive") || word.eq_ignore_ascii_case(b"te")
+    })
 }
 
 /// The length that a head announces, if it announces one and only once.
@@ -145,6 +166,19 @@ pub(super) fn announced(headers: &HeaderMap) -> Result<Option<u64>, ()> {
         (Some(length), None) => number(length.as_bytes()).map(Some).ok_or(()),
         _ => Err(()),
     }
+}
+
+/// What the lines of a trailer section say.
+pub(super) fn trailers(mut lines: Vec<u8>) -> Option<HeaderMap> {
+    lines.extend_from_slice(b"\r\n");
+    let lines = Bytes::from(lines);
+    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+    let httparse::Status::Complete((_, read)) = httparse::parse_headers(&lines, &mut headers).ok()? else {
+        return None;
+    };
+    let mut trailers = HeaderMap::new();
+    take_headers(&lines, read, &mut trailers)?;
+    Some(trailers)
 }
 
 fn take_headers(bytes: &Bytes, read: &[httparse::Header<'_>], headers: &mut HeaderMap) -> Option<Spelled> {
@@ -186,11 +220,7 @@ pub(super) fn room_for_request(parts: &http::request::Parts) -> usize {
 
 /// Writes the head of an answer whose body is as long as its head says, or chunked.
 pub(super) fn write_answer(parts: &http::response::Parts, own_length: Option<u64>, out: &mut Vec<u8>) {
-    let reason = parts.extensions.get::<ReasonPhrase>().map(ReasonPhrase::as_bytes);
-    let reason = reason.unwrap_or(parts.status.canonical_reason().unwrap_or_default().as_bytes());
-    for part in [b"HTTP/1.1 ", parts.status.as_str().as_bytes(), b" ", reason, b"\r\n"] {
-        out.extend_from_slice(part);
-    }
+    write_status(parts, out);
     let spelled = Spelled::of(&parts.extensions);
     write_headers(&parts.headers, spelled, out);
     match (own_length, parts.headers.contains_key(CONTENT_LENGTH)) {
@@ -203,6 +233,30 @@ pub(super) fn write_answer(parts: &http::response::Parts, own_length: Option<u64
             out.extend_from_slice(name.unwrap_or(TRANSFER_ENCODING.as_str().as_bytes()));
             out.extend_from_slice(b": chunked\r\n");
         }
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Writes a head that comes before that of an answer, and has no body.
+pub(crate) fn write_early(parts: &http::response::Parts, out: &mut Vec<u8>) {
+    write_status(parts, out);
+    write_headers(&parts.headers, Spelled::of(&parts.extensions), out);
+    out.extend_from_slice(b"\r\n");
+}
+
+fn write_status(parts: &http::response::Parts, out: &mut Vec<u8>) {
+    let reason = parts.extensions.get::<ReasonPhrase>().map(ReasonPhrase::as_bytes);
+    let reason = reason.unwrap_or(parts.status.canonical_reason().unwrap_or_default().as_bytes());
+    for part in [b"HTTP/1.1 ", parts.status.as_str().as_bytes(), b" ", reason, b"\r\n"] {
+        out.extend_from_slice(part);
+    }
+}
+
+/// Writes the end of a body in chunks.
+pub(super) fn write_end(trailers: Option<&HeaderMap>, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"0\r\n");
+    if let Some(trailers) = trailers {
+        write_headers(trailers, None, out);
     }
     out.extend_from_slice(b"\r\n");
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use http::{Request, Response, StatusCode};
+use http::{HeaderMap, Request, Response, StatusCode};
 use http_body::{Body, Frame};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
@@ -16,6 +16,7 @@ use super::{PIECE, poll_bytes};
 use crate::body::{Answer, AnswerError};
 use crate::forward;
 use crate::outgoing::ClientBody;
+use crate::presence::{Presence, Seen, Socket};
 use crate::serve::Inbound;
 use crate::vigil::Vigil;
 
@@ -35,10 +36,11 @@ pub(crate) async fn requests<S>(
     before: Vec<u8>,
 ) -> io::Result<Option<Rest<S>>>
 where
-    S: AsyncRead + AsyncWrite + Unpin + Send,
+    S: AsyncRead + AsyncWrite + Socket + Unpin + Send,
 {
-    let mut vigil = Vigil::new(inbound.clone());
+    let (mut vigil, early) = (Vigil::new(inbound.clone()), &inbound.verdict.early);
     let mut before = Some(Bytes::from(before)).filter(|before| !before.is_empty());
+    let mut presence = Presence::default();
     loop {
         let read = match before.take() {
             Some(before) => before,
@@ -54,12 +56,28 @@ where
         };
         let request: Request<ClientBody> = request.map(|()| ClientBody::AtHand(body));
         // Elsewhere, because a connection that waits should be small.
-        let answer = Box::pin(forward::answer(inbound, request)).await;
+        let mut answering = Box::pin(forward::answer(inbound, request));
+        let answer = loop {
+            let answer = poll_fn(|context| match answering.as_mut().poll(context) {
+                Poll::Pending if early.is_waiting() => Poll::Ready(Ok(None)),
+                Poll::Pending => poll_gone(&mut presence, &mut stream, context).map(Err),
+                Poll::Ready(answer) => Poll::Ready(Ok(Some(answer))),
+            });
+            let answer = answer.await?;
+            if let Some(mut early) = early.take() {
+                write(&mut stream, &mut early).await?;
+            }
+            if let Some(answer) = answer {
+                break answer;
+            }
+        };
         if !is_ordinary(&answer) {
-            return Ok(Some(Rest { stream, before: read.into(), answer: Some(answer) }));
+            let before = [&read[..], &presence.take_ahead()].concat();
+            return Ok(Some(Rest { stream, before, answer: Some(answer) }));
         }
         drop(read);
-        pass_on(&mut stream, answer).await?;
+        pass_on(&mut stream, answer, &mut presence).await?;
+        before = Some(Bytes::from(presence.take_ahead())).filter(|ahead| !ahead.is_empty());
     }
 }
 
@@ -73,6 +91,19 @@ fn poll_next(
         Poll::Pending => {
             ready!(vigil.poll(context));
             Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+        }
+    }
+}
+
+/// Ready when a client that waits is gone; what it says meanwhile is kept.
+fn poll_gone(
+    presence: &mut Presence,
+    stream: &mut (impl AsyncRead + Socket + Unpin),
+    context: &mut Context<'_>,
+) -> Poll<io::Error> {
+    loop {
+        if let Seen::Gone(error) = ready!(presence.poll(stream, context)) {
+            return Poll::Ready(error);
         }
     }
 }
@@ -97,7 +128,11 @@ enum Told {
 }
 
 /// Writes an answer as its body comes. What is there at once is written at once.
-async fn pass_on(stream: &mut (impl AsyncWrite + Unpin), answer: Response<Answer>) -> io::Result<()> {
+async fn pass_on(
+    stream: &mut (impl AsyncRead + AsyncWrite + Socket + Unpin),
+    answer: Response<Answer>,
+    presence: &mut Presence,
+) -> io::Result<()> {
     let (parts, mut body) = answer.into_parts();
     let own = match &body {
         Answer::Own(_) => body.size_hint().exact(),
@@ -110,19 +145,20 @@ async fn pass_on(stream: &mut (impl AsyncWrite + Unpin), answer: Response<Answer
     let mut out = Vec::with_capacity(ROOM);
     heads::write_answer(&parts, own, &mut out);
     drop(parts);
-    let mut over = body.is_end_stream();
+    let (mut over, mut trailers) = (body.is_end_stream(), None);
     while !over {
         let frame = match poll_fn(|context| Poll::Ready(poll_frame(&mut body, context))).await {
             Poll::Ready(frame) => frame,
             Poll::Pending => {
                 write(stream, &mut out).await?;
-                poll_fn(|context| poll_frame(&mut body, context)).await
+                told.wait(stream, &mut body, presence).await?
             }
         };
         match frame.transpose() {
             Ok(Some(frame)) => {
-                if let Ok(data) = frame.into_data() {
-                    told.add(stream, data, &mut out).await?;
+                match frame.into_data() {
+                    Ok(data) => told.add(stream, data, &mut out).await?,
+                    Err(frame) => trailers = frame.into_trailers().ok(),
                 }
                 over = body.is_end_stream();
             }
@@ -133,7 +169,7 @@ async fn pass_on(stream: &mut (impl AsyncWrite + Unpin), answer: Response<Answer
             }
         }
     }
-    told.end(&mut out)?;
+    told.end(trailers.as_ref(), &mut out)?;
     write(stream, &mut out).await
 }
 
@@ -149,6 +185,29 @@ fn poll_frame(body: &mut Answer, context: &mut Context<'_>) -> Poll<Next> {
 }
 
 impl Told {
+    /// Waits for the next piece as long as there is somebody to read it.
+    async fn wait(
+        &self,
+        stream: &mut (impl AsyncRead + AsyncWrite + Socket + Unpin),
+        body: &mut Answer,
+        presence: &mut Presence,
+    ) -> io::Result<Next> {
+        loop {
+            let seen = poll_fn(|context| match poll_frame(body, context) {
+                Poll::Ready(frame) => Poll::Ready(Ok(frame)),
+                Poll::Pending => presence.poll(stream, context).map(Err),
+            });
+            match (seen.await, self) {
+                (Ok(frame), _) => return Ok(frame),
+                (Err(Seen::Gone(error)), _) => return Err(error),
+                // The size of the next chunk may begin with a zero more, and whoever has closed the connection is found
+                // out by having to refuse it.
+                (Err(Seen::SaidAll), Self::InChunks) => write(stream, &mut b"0".to_vec()).await?,
+                (Err(Seen::SaidAll | Seen::More), _) => {}
+            }
+        }
+    }
+
     /// Adds a piece to what is to be written, and writes it if that has become much.
     async fn add(
         &mut self,
@@ -177,12 +236,12 @@ impl Told {
         }
     }
 
-    fn end(self, out: &mut Vec<u8>) -> io::Result<()> {
+    fn end(self, trailers: Option<&HeaderMap>, out: &mut Vec<u8>) -> io::Result<()> {
         match self {
             Self::ByLength { left: 0 } => {}
             // Who waits for the rest must not take the next answer for it.
             Self::ByLength { .. } => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Self::InChunks => out.extend_from_slice(b"0\r\n\r\n"),
+            Self::InChunks => heads::write_end(trailers, out),
         }
         Ok(())
     }

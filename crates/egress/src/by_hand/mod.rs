@@ -11,7 +11,7 @@ mod inward;
 mod outward;
 mod replayed;
 
-pub(crate) use heads::Spelled;
+pub(crate) use heads::{Spelled, write_early};
 pub(crate) use inward::{Rest, requests};
 pub(crate) use outward::{ByHand, Held, Remaining, Unanswered};
 

@@ -2,12 +2,13 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use cofferdam_audit::event::EgressReason;
 use http::{Request, Response};
-use http_body::Body;
+use http_body::{Body, Frame};
 use tokio::io::AsyncWriteExt;
 use tokio::task::unconstrained;
 use zeroize::Zeroizing;
@@ -17,7 +18,9 @@ use super::poll_bytes;
 use super::replayed::Replayed;
 use crate::body::{AnswerError, UpstreamBody};
 use crate::dial::{Http1, Stream, reason_of};
+use crate::early::{self, Flood};
 use crate::outgoing::Outgoing;
+use crate::serve::Inbound;
 
 /// The longest beginning of an answer that is waited for here.
 const LONGEST: usize = 64 * 1024;
@@ -65,10 +68,12 @@ impl ByHand {
         quiet && !self.spoiled
     }
 
-    /// Sends a request and waits for the head of its answer. The request comes back if nothing did.
+    /// Sends a request and waits for the head of its answer, of which the client gets what comes before. The request
+    /// comes back if nothing did.
     pub async fn send(
         mut self,
         request: Request<Outgoing>,
+        client: Option<&Arc<Inbound>>,
     ) -> Result<(Response<UpstreamBody>, Held), Unanswered> {
         let (parts, body) = request.into_parts();
         let body = whole(body).await.map_err(|reason| (None, reason))?;
@@ -84,7 +89,7 @@ impl ByHand {
         out.extend_from_slice(&body);
         let written = self.write(&out).await;
         drop(out);
-        let mut read = Bytes::new();
+        let (mut read, mut heard) = (Bytes::new(), false);
         loop {
             let more = match written {
                 Ok(()) => poll_fn(|context| poll_bytes(&mut self.stream, context)).await,
@@ -92,10 +97,13 @@ impl ByHand {
             };
             let Some(more) = more.ok().filter(|more| !more.is_empty()) else {
                 let request = Request::from_parts(parts, Outgoing::again(body));
-                return Err((Some(request).filter(|_| read.is_empty()), EgressReason::UpstreamClosed));
+                return Err((Some(request).filter(|_| !heard), EgressReason::UpstreamClosed));
             };
-            read = if read.is_empty() { more } else { Bytes::from([read, more].concat()) };
-            match heads::answer(&read) {
+            heard = true;
+            if !gather(&mut read, more) && read.len() < LONGEST {
+                continue;
+            }
+            match after_early(&mut read, client).map_err(|Flood| (None, EgressReason::UpstreamMalformed))? {
                 Beginning::Partial if read.len() < LONGEST => {}
                 Beginning::Head(head, end, extent) => {
                     let mut remaining = Remaining { here: read.slice(end..), extent, garbled: false };
@@ -103,8 +111,11 @@ impl ByHand {
                     let response = head.map(|()| UpstreamBody::ByHand(remaining));
                     return Ok((response, Held::ByHand(self)));
                 }
-                Beginning::Partial | Beginning::Other => {
-                    let request = Request::from_parts(parts, Outgoing::again(body));
+                Beginning::Partial | Beginning::Other | Beginning::Early(..) => {
+                    let mut request = Request::from_parts(parts, Outgoing::again(body));
+                    if let Some(client) = client {
+                        early::listen(client, &mut request);
+                    }
                     let replayed = Box::pin(replay(self.stream, read, request)).await;
                     return replayed.map_err(|reason| (None, reason));
                 }
@@ -117,15 +128,15 @@ impl ByHand {
         self.stream.flush().await
     }
 
-    /// The next piece of an answer, or none at its end.
-    pub fn poll_piece(
+    /// The next piece of an answer, then its trailers, or none at its end.
+    pub fn poll_frame(
         &mut self,
         remaining: &mut Remaining,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, AnswerError>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, AnswerError>>> {
         loop {
-            if remaining.is_over() {
-                return Poll::Ready(None);
+            if remaining.has_come() {
+                return Poll::Ready(remaining.take_trailers().transpose());
             }
             if remaining.garbled {
                 return Poll::Ready(Some(Err(AnswerError::BrokenOff)));
@@ -139,7 +150,7 @@ impl ByHand {
             let piece = remaining.take();
             self.settle(remaining);
             if !piece.is_empty() {
-                return Poll::Ready(Some(Ok(piece)));
+                return Poll::Ready(Some(Ok(Frame::data(piece))));
             }
         }
     }
@@ -147,23 +158,40 @@ impl ByHand {
     /// Takes what frames the body off the front, so that its end shows as soon as it is here.
     fn settle(&mut self, remaining: &mut Remaining) {
         remaining.settle();
-        if remaining.is_over() {
+        if remaining.has_come() {
             self.spoiled |= !remaining.here.is_empty();
         }
     }
 }
 
 impl Remaining {
+    /// Whether there is nothing left to be passed on.
     pub fn is_over(&self) -> bool {
+        let trailers = matches!(&self.extent, Extent::Chunked { trailers, .. } if !trailers.is_empty());
+        self.has_come() && !trailers
+    }
+
+    /// Whether there is nothing left to be read.
+    fn has_come(&self) -> bool {
         match &self.extent {
             Extent::Length(left) => *left == 0,
-            Extent::Chunked { chunked, data } => *data == 0 && chunked.is_over(),
+            Extent::Chunked { chunked, data, .. } => *data == 0 && chunked.is_over(),
+        }
+    }
+
+    fn take_trailers(&mut self) -> Result<Option<Frame<Bytes>>, AnswerError> {
+        match &mut self.extent {
+            Extent::Chunked { trailers, .. } if !trailers.is_empty() => {
+                let trailers = heads::trailers(std::mem::take(trailers)).ok_or(AnswerError::BrokenOff)?;
+                Ok(Some(Frame::trailers(trailers)))
+            }
+            _ => Ok(None),
         }
     }
 
     fn settle(&mut self) {
-        if let Extent::Chunked { chunked, data: data @ 0 } = &mut self.extent {
-            match chunked.advance(&self.here) {
+        if let Extent::Chunked { chunked, data: data @ 0, trailers } = &mut self.extent {
+            match chunked.advance(&self.here, trailers) {
                 Ok((framing, more)) => {
                     let _ = self.here.split_to(framing);
                     *data = more;
@@ -185,6 +213,34 @@ impl Remaining {
             Extent::Chunked { data, .. } => std::mem::take(data),
         };
         self.here.split_to(count)
+    }
+}
+
+/// Puts more of a beginning to what has come of it, and says whether it is worth a look. A head that comes byte by byte
+/// is not read anew for each of them: after the first piece, only when an empty line may have ended it.
+fn gather(read: &mut Bytes, more: Bytes) -> bool {
+    if read.is_empty() {
+        *read = more;
+        return true;
+    }
+    let before = read.len();
+    let mut gathered = BytesMut::from(std::mem::take(read));
+    gathered.extend_from_slice(&more);
+    *read = gathered.freeze();
+    let fresh = &read[before.saturating_sub(3)..];
+    [&b"\n\r\n"[..], b"\n\n"].iter().any(|end| memchr::memmem::find(fresh, end).is_some())
+}
+
+/// What the bytes of an answer are behind the heads that come before it, which are passed on.
+fn after_early(read: &mut Bytes, client: Option<&Arc<Inbound>>) -> Result<Beginning, Flood> {
+    loop {
+        match heads::answer(read) {
+            Beginning::Early(head, end) => {
+                client.map_or(Ok(()), |client| early::pass_on(client, head))?;
+                let _ = read.split_to(end);
+            }
+            beginning => return Ok(beginning),
+        }
     }
 }
 
@@ -219,6 +275,22 @@ mod tests {
     use tokio::task::coop;
 
     use super::*;
+
+    #[test]
+    fn req_e22_a_beginning_is_looked_at_when_it_may_have_ended_however_it_comes() {
+        let head = b"HTTP/1.1 200 OK\r\nX: 1\r\n\r\n";
+        for size in 1..=head.len() {
+            let (mut read, mut looks) = (Bytes::new(), 0);
+            for piece in head.chunks(size) {
+                looks += usize::from(gather(&mut read, Bytes::copy_from_slice(piece)));
+            }
+            assert_eq!(read, head.as_slice());
+            assert!((1..=2).contains(&looks), "{looks} looks at pieces of {size}");
+            assert!(matches!(heads::answer(&read), Beginning::Head(..) | Beginning::Other));
+        }
+        let mut read = Bytes::from_static(b"HTTP/1.1 200 OK\n");
+        assert!(gather(&mut read, Bytes::from_static(b"\n")));
+    }
 
     #[tokio::test]
     async fn req_e26_a_connection_that_is_closed_is_seen_however_much_a_request_did_before() {

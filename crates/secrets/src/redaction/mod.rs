@@ -19,6 +19,7 @@ mod by_shape;
 mod by_value;
 mod filter;
 mod forms;
+mod names;
 mod output;
 mod patterns;
 mod redactor;

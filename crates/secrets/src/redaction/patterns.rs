@@ -4,6 +4,7 @@ use super::automaton::Automaton;
 use super::by_value::CUT_OFF;
 use super::filter::{Filter, SHORTEST};
 use super::forms;
+use super::names::Names;
 
 /// Longer values are documents; looking for them byte by byte is not what this is for.
 const LONGEST: usize = 64 * 1024;
@@ -12,6 +13,7 @@ const LONGEST: usize = 64 * 1024;
 pub struct Patterns {
     pub(super) automaton: Automaton,
     pub(super) filter: Filter,
+    names: Names,
     pub(super) labels: Vec<String>,
     longest: usize,
 }
@@ -53,13 +55,19 @@ impl Patterns {
         let forms = forms::all(values.into_iter());
         let filter = Filter::new(forms.iter().map(|form| form.bytes.as_slice()));
         let longest = forms.iter().map(|form| form.bytes.len()).max().unwrap_or(0);
-        (Self { automaton: Automaton::new(&forms), filter, labels, longest }, refused)
+        let (automaton, names) = (Automaton::new(&forms), Names::new(&forms));
+        (Self { automaton, filter, names, labels, longest }, refused)
     }
 
     /// Whether a value of this length could be found in a text of that length: whole, in its shortest form, or cut off
     /// at the end. For one who has a text first, and would have to find out which values are secret.
     pub fn could_find(value: usize, text: usize) -> bool {
         refusal(value).is_none() && (value <= text + forms::SHORTER_BY || text >= CUT_OFF)
+    }
+
+    /// Whether a secret stands in the name of a header, given in small letters.
+    pub fn stand_in_name(&self, name: &str) -> bool {
+        self.names.stand_in(name.as_bytes())
     }
 
     /// The length of the longest form. A stream never keeps back as much, line breaks inside a form aside.

@@ -248,9 +248,11 @@ impl Desk {
             state: setup.state.clone(),
             runtime: setup.runtime.clone(),
             pairing: *self.office.pairing,
+            asks_about_sockets: self.office.sockets.is_some(),
         };
         let variables = self.office.variables.to_file()?;
         let mut given = vec![variables.as_fd(), self.office.shared.as_fd()];
+        given.extend(self.office.sockets.iter().map(AsFd::as_fd));
         given.extend(self.office.metrics.iter().map(AsFd::as_fd));
         if let Some(id) = self.worker.ask(begin, &given) {
             self.asked.insert(id, Asked::Begin);

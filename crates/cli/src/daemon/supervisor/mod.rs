@@ -17,6 +17,7 @@ use cofferdam_control::CONTROL_SOCKET;
 use cofferdam_control::channel::Channel;
 use cofferdam_control::place::{Listener, Place};
 use cofferdam_linux_sys::signals::Signals;
+use cofferdam_linux_sys::sock_diag::SocketTable;
 use cofferdam_sandbox::own_walls;
 use zeroize::Zeroizing;
 
@@ -39,6 +40,8 @@ pub struct Office {
     pub pairing: Zeroizing<[u8; 32]>,
     /// For containers and others.
     pub shared: TcpListener,
+    /// Made before the walls, behind which nobody makes one. None where the kernel has no such thing.
+    pub sockets: Option<SocketTable>,
     pub metrics: Option<TcpListener>,
     pub control: Listener,
     pub signals: Signals,
@@ -99,6 +102,7 @@ fn prepare(setup: Setup, descriptors: Vec<OwnedFd>, nonce: &str) -> Result<Offic
         .map_err(|error| failed(&format!("no control socket: {error}"), None))?;
     let signals = Signals::take_over(&SIGNALS).map_err(|error| failed(&error, None))?;
     let config = ConfigWatch::of(&places.config_file());
+    let sockets = SocketTable::open().ok();
     let walls = own_walls::raise(&[&places.state, &places.runtime, Path::new("/dev/null")])
         .map_err(|error| failed(&format!("the daemon cannot restrict itself: {error}"), None))?;
     Ok(Office {
@@ -106,6 +110,7 @@ fn prepare(setup: Setup, descriptors: Vec<OwnedFd>, nonce: &str) -> Result<Offic
         variables,
         pairing,
         shared,
+        sockets,
         metrics,
         control,
         signals,

@@ -14,6 +14,7 @@ use cofferdam_control::channel::Channel;
 use cofferdam_control::messages::egress::{self, KeptToken, Serving, Socket};
 use cofferdam_egress::service::{Listeners, Opening, Service, Wanted};
 use cofferdam_egress::{Authority, ClientId, Door, Watcher};
+use cofferdam_linux_sys::sock_diag::SocketTable;
 use cofferdam_policy::document::Config;
 use tokio::runtime::{Builder, Runtime};
 use zeroize::Zeroizing;
@@ -55,12 +56,15 @@ pub fn work() -> Result<Exit, Failure> {
     let supervisor = Channel::from_connected(io::stdin().as_fd().try_clone_to_owned().map_err(lost)?);
     let supervisor = Arc::new(supervisor);
     let first = supervisor.receive::<ToWorker>();
-    let Ok(Some((ToWorker { id, job: Job::Begin { config, state, runtime, pairing } }, descriptors))) = first
-    else {
+    let Ok(Some((ToWorker { id, job }, descriptors))) = first else {
+        return Err(Failure::new(Exit::Usage, "this command is started by `cofferdam egress start`"));
+    };
+    let Job::Begin { config, state, runtime, pairing, asks_about_sockets } = job else {
         return Err(Failure::new(Exit::Usage, "this command is started by `cofferdam egress start`"));
     };
     let places = Places { config: config.into(), state: state.into(), runtime: runtime.into() };
-    let begun = Worker::begin(places, descriptors, Zeroizing::new(pairing), Arc::clone(&supervisor));
+    let given = (descriptors, asks_about_sockets);
+    let begun = Worker::begin(places, given, Zeroizing::new(pairing), Arc::clone(&supervisor));
     let mut worker = match begun {
         Ok(worker) => worker,
         Err(failure) => {
@@ -87,7 +91,7 @@ fn failed_with(sentence: &(impl ToString + ?Sized)) -> Answer {
 impl Worker {
     fn begin(
         places: Places,
-        descriptors: Vec<OwnedFd>,
+        (descriptors, asks_about_sockets): (Vec<OwnedFd>, bool),
         pairing: Zeroizing<[u8; 32]>,
         supervisor: Arc<Channel>,
     ) -> Result<Self, Failure> {
@@ -96,6 +100,10 @@ impl Worker {
         let missing = || lost(io::Error::other("a descriptor is missing"));
         let variables = Variables::from_file(descriptors.next().ok_or_else(missing)?).map_err(lost)?;
         let shared_door = TcpListener::from(descriptors.next().ok_or_else(missing)?);
+        let sockets = match asks_about_sockets {
+            true => Some(SocketTable::from(descriptors.next().ok_or_else(missing)?)),
+            false => None,
+        };
         let config = read_config(&places).map_err(first_mistake)?;
         let authority = proxy_parts::authority(&places)?;
         let recorder = proxy_parts::recorder(&places, &config)?;
@@ -104,6 +112,7 @@ impl Worker {
         let _in_runtime = runtime.enter();
         let (proxy, base) = parts.into_proxy(authority.clone(), recorder.clone())?;
         proxy.tokens().pair_by(pairing);
+        sockets.into_iter().for_each(|sockets| proxy.ask_through(sockets));
         let service = Service::new(proxy, base, runtime.handle().clone());
         let shared = open_shared(&service, &places)?;
         let doors = vec![(Door::Shared, shared_door)];
