@@ -4,13 +4,15 @@
 //! that makes it. Calls with constant arguments are judged by what they do (`rmtree('build')` as `rm -r
 //! build`); calls whose arguments are computed are asked about.
 
-use cofferdam_shell_syntax::{Shell, Word};
+use cofferdam_shell_syntax::{HOLE, Shell, Word};
 
 use crate::Category;
 use crate::accounts::EVERY;
 use crate::call::Call;
 use crate::judge::{FLOODS, Judge, Report};
 use crate::language::{Effect, Language};
+use crate::literal::inside;
+use crate::place::{Path, Place};
 use crate::program_text::{Argument, Program};
 use crate::rules::CALLS;
 
@@ -20,7 +22,10 @@ impl Judge<'_> {
         if self.depth > 12 {
             return;
         }
-        let text = code.text().to_owned();
+        let text = match language {
+            Language::Python => crate::literal::without_new_names(code.text()),
+            _ => code.text().to_owned(),
+        };
         match language {
             Language::Sed => return self.sed(shell, &text, call),
             Language::Vim => return self.vim(shell, &text, call),
@@ -140,10 +145,19 @@ impl Judge<'_> {
                 continue;
             }
             for (start, at) in program.occurrences(known, language) {
-                if known.effect == Effect::Stop {
+                if matches!(known.effect, Effect::Stop | Effect::Start) || known.name == "fork" {
                     self.multitudes(known.name, &program.masked, at, call);
                 }
                 let mut arguments = program.arguments(at, language);
+                // The beginning of a command says what it does; the beginning of a path does not say where it leads.
+                let deletes = matches!(known.effect, Effect::Delete | Effect::DeleteTree);
+                if !deletes && !matches!(known.effect, Effect::Shell | Effect::Command) {
+                    for argument in &mut arguments {
+                        if matches!(argument, Argument::Text(text) if text.contains(HOLE)) {
+                            *argument = Argument::Other;
+                        }
+                    }
+                }
                 if known.name.starts_with('.') && known.effect == Effect::Write {
                     arguments.clear();
                 }
@@ -156,7 +170,16 @@ impl Judge<'_> {
     fn multitudes(&mut self, name: &str, masked: &str, at: usize, call: &Call) {
         // Who looks at what becomes of a process has an end in mind.
         let watched = ["wait", "exit", "join"].iter().any(|word| masked.contains(word));
-        if name.contains("fork") && loops(masked) && !watched {
+        if name.contains("fork") && (loops(masked) || recurs(masked)) && !watched {
+            self.report(&FLOODS, call.line());
+        }
+        // Other processes are started in loops for good reasons, so that this one must have no end in sight.
+        let calm = ["sleep", "break", "return", "communicate", "await", "input", "accept", "get("];
+        if !name.contains("fork")
+            && endless(masked)
+            && !watched
+            && !calm.iter().any(|word| masked.contains(word))
+        {
             self.report(&FLOODS, call.line());
         }
         let statement = masked[at..].split([';', '\n', '}']).next().unwrap_or_default();
@@ -179,6 +202,21 @@ impl Judge<'_> {
             Category::HiddenExecution,
             "The program text starts a command that is not known before it runs.",
         );
+        let partly = matches!(arguments.first(), Some(Argument::Text(text)) if text.contains(HOLE));
+        if partly && language != Language::Awk {
+            match effect {
+                Effect::Delete | Effect::DeleteTree => {
+                    let argv = vec![Word::known("rm"), Word::unknown(None)];
+                    self.inspect(shell, &call.with_argv(argv));
+                }
+                _ => self.report(&unknown, call.line()),
+            }
+        }
+        // A command that is left behind in the background, again and again.
+        let left = matches!(arguments.first(), Some(Argument::Text(text)) if text.trim_end().ends_with('&'));
+        if left && matches!(effect, Effect::Shell | Effect::Command) {
+            self.multitudes("&", &program.masked, start, call);
+        }
         match effect {
             Effect::Shell => match arguments.first() {
                 Some(Argument::Text(text)) if is_bare_shell(text) => self.report(&unknown, call.line()),
@@ -271,7 +309,7 @@ impl Judge<'_> {
                 }
                 // The home put in front of a name: which file that is can be told all the same.
                 for &(start, end, _) in program.strings.iter().filter(|_| homely) {
-                    let name = program.code[start..end].trim_matches(['"', '\'', '`']);
+                    let name = inside(&program.code[start..end]);
                     let name = name.strip_prefix('/').unwrap_or(name);
                     if name.starts_with('.')
                         && name.len() > 2
@@ -322,6 +360,16 @@ impl Judge<'_> {
                 ),
                 call.line(),
             ),
+            Effect::Start => {}
+            Effect::Walk => self.walked(shell, arguments.first(), program, start, call),
+            Effect::Power => self.report(
+                &Report::deny(
+                    "code-stops-machine",
+                    Category::SystemControl,
+                    "It stops or restarts the machine.",
+                ),
+                call.line(),
+            ),
             Effect::Stop => self.report(
                 &Report::ask(
                     "code-stops-processes",
@@ -330,6 +378,48 @@ impl Judge<'_> {
                 ),
                 call.line(),
             ),
+        }
+    }
+
+    /// A tree that is gone through by a program that deletes: told where it is one that nothing may delete.
+    fn walked(
+        &mut self,
+        shell: &mut Shell,
+        tree: Option<&Argument>,
+        program: &Program<'_>,
+        start: usize,
+        call: &Call,
+    ) {
+        const DELETES: &[&str] = &[
+            "unlink",
+            "rmtree",
+            "rmdir",
+            "os.remove",
+            "remove_tree",
+            "rm_rf",
+            "rm_r",
+            "rmSync",
+            "File.delete",
+            "removeSync",
+            "RemoveAll",
+            "remove_dir_all",
+            ".rm(",
+        ];
+        let tree =
+            match tree {
+                Some(Argument::Text(text)) => Some(text.clone()),
+                Some(_) => program.strings.iter().find(|(from, ..)| *from > start).and_then(
+                    |&(from, end, constant)| constant.then(|| inside(&program.code[from..end]).to_owned()),
+                ),
+                None => program.string_before(start),
+            };
+        let Some(tree) = tree.filter(|_| DELETES.iter().any(|name| mentions(&program.masked, name))) else {
+            return;
+        };
+        let place = Path::of_text(&tree, call.directory.as_deref(), self.context).place;
+        if matches!(place, Place::Root | Place::SystemTop | Place::Home) {
+            let argv = ["rm", "-r", &tree].map(Word::known).to_vec();
+            self.inspect(shell, &call.with_argv(argv));
         }
     }
 
@@ -399,7 +489,7 @@ impl Judge<'_> {
             && program
                 .strings
                 .iter()
-                .any(|&(start, end, _)| named.contains(&program.code[start..end].trim_matches(['"', '\''])));
+                .any(|&(start, end, _)| named.contains(&inside(&program.code[start..end])));
         let javascript = language == Language::Javascript
             && program.masked.match_indices("require(").any(|(at, _)| {
                 let rest = &program.masked[at..];
@@ -427,7 +517,7 @@ impl Judge<'_> {
     /// Secrets and start-up files that are named in the program's strings.
     fn strings(&mut self, program: &Program<'_>, call: &Call) {
         for &(start, end, _) in &program.strings {
-            let text = program.code[start..end].trim_matches(['"', '\'', '`']);
+            let text = inside(&program.code[start..end]);
             if text.len() > 3
                 && text.len() < 200
                 && (text.starts_with(['/', '~', '.']) || !text.contains(' '))
@@ -449,9 +539,55 @@ fn names_home(code: &str) -> bool {
 
 /// Whether something is done again and again.
 fn loops(masked: &str) -> bool {
-    ["while", "until", "loop", "for(;;)", "for (;;)", "iter(int", "count()", "cycle"]
-        .iter()
-        .any(|word| mentions(masked, word))
+    [
+        "while",
+        "until",
+        "loop",
+        "for(;;)",
+        "for (;;)",
+        "setInterval",
+        "setImmediate",
+        "iter(int",
+        "count()",
+        "cycle",
+    ]
+    .iter()
+    .any(|word| mentions(masked, word))
+}
+
+/// Whether something is done for ever.
+fn endless(masked: &str) -> bool {
+    let tight: String = masked.chars().filter(|c| !c.is_whitespace()).collect();
+    [
+        "whileTrue",
+        "while1",
+        "while(1)",
+        "while(true)",
+        "for(;;)",
+        "whiletrue",
+        "loop{",
+        "loopdo",
+        "untilfalse",
+    ]
+    .iter()
+    .any(|loop_| tight.contains(loop_))
+}
+
+/// Whether a function calls itself: it is named where it is made, in itself, and where it is called first.
+fn recurs(masked: &str) -> bool {
+    ["def ", "function ", "sub "].iter().any(|make| {
+        masked.match_indices(make).any(|(at, _)| {
+            let rest = &masked[at + make.len()..];
+            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+            let name = &rest[..end];
+            !name.is_empty()
+                && rest
+                    .match_indices(name)
+                    .filter(|(at, _)| rest[at + end..].starts_with(['(', ';', ' ', '}']))
+                    .count()
+                    >= 3
+        })
+    })
 }
 
 /// Whether a name stands in a text, and not as the end of a longer one.

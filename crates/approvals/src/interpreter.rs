@@ -89,6 +89,9 @@ impl Judge<'_> {
                     self.language(shell, language, call);
                 }
             }
+            "gcc" | "cc" | "clang" | "g++" | "c++" | "clang++" | "tcc" | "rustc" | "go" | "cpp" => {
+                self.compiled(shell, call);
+            }
             "source" | "." => self.sourced(shell, call),
             "trap" => {
                 if let Some(action) = call
@@ -198,7 +201,8 @@ impl Judge<'_> {
                     self.veiled(shell, file.sources(), call);
                     self.veiled(shell, text.sources(), call);
                 }
-                shell.run_child(text.text(), positional, &call.input, self);
+                let path = file.text().trim_start_matches("./").to_owned();
+                shell.run_script(&path, text.text(), positional, &call.input, self);
             }
             Some(FileContent::Same(_)) => {}
             None if file.text().starts_with("/dev/tcp/")
@@ -322,6 +326,21 @@ impl Judge<'_> {
                 }
                 _ => {}
             },
+        }
+    }
+
+    /// Program text that is made into a program: out of a file that this text has written, or from standard input.
+    fn compiled(&mut self, shell: &mut Shell, call: &Call) {
+        let mut texts: Vec<Word> = Vec::new();
+        for word in call.arguments() {
+            match shell.file(word.text()) {
+                Some(FileContent::Text(text)) => texts.push(text.clone()),
+                _ if matches!(word.text(), "-" | "/dev/stdin") => texts.extend(call.input.text().cloned()),
+                _ => {}
+            }
+        }
+        for text in texts {
+            self.inline(shell, Language::Compiled, &text, call);
         }
     }
 

@@ -35,6 +35,7 @@ mod judge;
 mod language;
 mod ledger;
 mod links;
+mod literal;
 pub mod matrix;
 mod network;
 mod peel;

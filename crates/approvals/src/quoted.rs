@@ -6,6 +6,7 @@ use crate::call::Call;
 use crate::inline::is_bare_shell;
 use crate::judge::{Judge, Report};
 use crate::language::Language;
+use crate::literal::inside;
 use crate::program_text::Program;
 use crate::{Category, Decision};
 
@@ -57,7 +58,7 @@ impl Judge<'_> {
     fn opened(&mut self, program: &Program<'_>, call: &Call) -> Vec<String> {
         let mut commands = Vec::new();
         for &(start, end, _) in &program.strings {
-            let text = program.code[start..end].trim_matches(['"', '\'']).trim();
+            let text = inside(&program.code[start..end]).trim();
             let opens = program.masked[..start].trim_end_matches(['(', ' ', ',']).contains("open");
             if opens && (text.starts_with('|') || text.ends_with('|')) && text.len() > 2 {
                 commands.push(text.trim_matches('|').to_owned());
@@ -84,7 +85,7 @@ impl Judge<'_> {
             if name.is_empty() || PRINTS.iter().any(|word| name.contains(word)) {
                 continue;
             }
-            let text = program.code[start..end].trim_matches(['"', '\'']);
+            let text = inside(&program.code[start..end]);
             if text.contains(' ') && crate::judge(text, self.context).decision != Decision::Allow {
                 commands.push(text.to_owned());
             }
@@ -95,7 +96,7 @@ impl Judge<'_> {
     fn awk_pipes(&mut self, program: &Program<'_>, call: &Call) -> Vec<String> {
         let mut commands = Vec::new();
         for &(start, end, _) in &program.strings {
-            let text = program.code[start..end].trim_matches('"').to_owned();
+            let text = inside(&program.code[start..end]).to_owned();
             let before = program.masked[..start].trim_end();
             let after = program.masked[end..].trim_start();
             if text.starts_with("/inet") {
@@ -110,6 +111,11 @@ impl Judge<'_> {
             } else if (before.ends_with('|') || before.ends_with("|&")) && !before.ends_with("||")
                 || (after.starts_with('|') && after.contains("getline") && !after.starts_with("||"))
             {
+                // A file that is named by its path is somebody's own; what it does with each line is not shown here.
+                let program = text.split_whitespace().next().unwrap_or_default();
+                if program.contains('/') && !program.starts_with("/bin/") && !program.starts_with("/usr/") {
+                    self.report(&RUNS_UNKNOWN, call.line());
+                }
                 commands.push(text);
             } else if before.ends_with('>') {
                 self.written(&Word::known(text), call);
@@ -128,7 +134,7 @@ impl Judge<'_> {
 
 fn backticks(program: &Program<'_>) -> Vec<String> {
     let ticked = program.strings.iter().filter(|(start, _, _)| program.code[*start..].starts_with('`'));
-    ticked.map(|&(start, end, _)| inside(program, start, end).to_owned()).collect()
+    ticked.map(|&(start, end, _)| inside(&program.code[start..end]).to_owned()).collect()
 }
 
 fn quote_operators(program: &Program<'_>) -> Vec<String> {
@@ -171,9 +177,7 @@ fn templates(program: &Program<'_>) -> Vec<String> {
     let ticked = program.strings.iter().filter(|(start, _, _)| {
         program.code[*start..].starts_with('`') && program.code[..*start].ends_with('$')
     });
-    ticked.map(|&(start, end, _)| inside(program, start, end).replace("${", &HOLE.to_string())).collect()
-}
-
-fn inside<'a>(program: &'a Program<'_>, start: usize, end: usize) -> &'a str {
-    &program.code[start + 1..end.saturating_sub(1).max(start + 1)]
+    ticked
+        .map(|&(start, end, _)| inside(&program.code[start..end]).replace("${", &HOLE.to_string()))
+        .collect()
 }

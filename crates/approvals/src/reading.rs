@@ -61,10 +61,6 @@ const OUTSIDE: &[&str] = &[
     "true",
     "false",
     "shred",
-    "nano",
-    "vim",
-    "vi",
-    "code",
     "kubectl",
     "helm",
     "mosh",
@@ -174,7 +170,7 @@ impl Judge<'_> {
                     }
                 }
             }
-            "vim" | "vi" | "nano" | "code" | "nvim" | "emacs" | "docker" | "node" | "npm" | "make" => {
+            "docker" | "node" | "npm" | "make" => {
                 for word in call.operands() {
                     let path = call.path(word, self.context);
                     if !matches!(path.place, place::Place::Inside | place::Place::Regenerable) {
