@@ -36,6 +36,13 @@ fn names_scratch(word: &Word) -> bool {
         && word.sources().iter().all(|source| matches!(source, Source::Variable(name) if scratch(name)))
 }
 
+/// Whether the files directly in a directory are what the system runs on.
+fn holds_the_system(path: &str) -> bool {
+    let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let directory = directory.strip_prefix("/usr").unwrap_or(directory);
+    matches!(directory, "/bin" | "/sbin" | "/lib" | "/lib64" | "/etc" | "/boot")
+}
+
 /// `/$name`, and everything in it: the root itself when the name is empty.
 fn is_any_top(path: &str) -> bool {
     let top = path.strip_prefix('/').unwrap_or_default();
@@ -271,6 +278,10 @@ impl Judge<'_> {
         let sweeping = path.name().contains('*') && path.name().chars().all(|c| "*.?".contains(c));
         match path.place {
             Place::Root | Place::SystemTop if recursive => self.report(&EVERYTHING, call.line()),
+            // Every program, or every library: no directory has to be entered for that.
+            Place::SystemTop if sweeping && holds_the_system(&path.text) => {
+                self.report(&EVERYTHING, call.line());
+            }
             // Whatever the name turns out to be, it is the root directory or one that lies directly in it.
             Place::System | Place::Outside if recursive && is_any_top(&path.text) => {
                 self.report(&EVERYTHING, call.line());

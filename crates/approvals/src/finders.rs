@@ -398,7 +398,7 @@ fn found_by(roots: &[Word], expression: &[Word]) -> Vec<Word> {
                     }
                 }
             }
-            "-empty" | "-mtime" | "-atime" | "-ctime" | "-mmin" | "-amin" | "-newer" | "-size" | "-xtype" => {
+            "-empty" | "-mtime" | "-atime" | "-ctime" | "-mmin" | "-amin" | "-size" | "-xtype" => {
                 narrowed = true;
             }
             _ => {}

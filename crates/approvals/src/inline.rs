@@ -32,6 +32,11 @@ impl Judge<'_> {
             _ => {}
         }
         let program = Program::read(&text, language);
+        // Where the program goes first is where its commands and paths are seen from.
+        let moved = program
+            .goes_to(language)
+            .map(|directory| Call { directory: Some(directory.into()), ..call.clone() });
+        let call = moved.as_ref().unwrap_or(call);
         self.calls(shell, language, &program, call);
         self.strings(&program, call);
         self.disguised(language, &program, call);
@@ -223,7 +228,7 @@ impl Judge<'_> {
                 Some(Argument::Text(text))
                     if arguments.len() == 1 || language != Language::Ruby && language != Language::Perl =>
                 {
-                    shell.run_child(text, Vec::new(), &call.input, self);
+                    self.run_at(shell, text, call);
                 }
                 Some(Argument::Text(_)) => self.argv(shell, arguments, call),
                 Some(Argument::List(_)) => self.argv(shell, arguments, call),
@@ -244,7 +249,7 @@ impl Judge<'_> {
                         .iter()
                         .any(|argument| matches!(argument, Argument::Text(_) | Argument::List(_))) =>
                 {
-                    shell.run_child(text, Vec::new(), &call.input, self);
+                    self.run_at(shell, text, call);
                 }
                 [Argument::Text(_) | Argument::List(_), ..] => self.argv(shell, arguments, call),
                 _ => self.report(&unknown, call.line()),
@@ -381,6 +386,18 @@ impl Judge<'_> {
         }
     }
 
+    /// Runs shell text where the program that starts it is at that time.
+    pub(crate) fn run_at(&mut self, shell: &mut Shell, text: &str, call: &Call) {
+        match call.directory.as_deref().filter(|directory| shell.directory() != Some(directory)) {
+            Some(directory) if !directory.contains('\'') => {
+                shell.run_child(&format!("cd '{directory}'\n{text}"), Vec::new(), &call.input, self);
+            }
+            _ => {
+                shell.run_child(text, Vec::new(), &call.input, self);
+            }
+        }
+    }
+
     /// A tree that is gone through by a program that deletes: told where it is one that nothing may delete.
     fn walked(
         &mut self,
@@ -413,7 +430,7 @@ impl Judge<'_> {
                 ),
                 None => program.string_before(start),
             };
-        let Some(tree) = tree.filter(|_| DELETES.iter().any(|name| mentions(&program.masked, name))) else {
+        let Some(tree) = tree.filter(|_| DELETES.iter().any(|name| mentions(program.code, name))) else {
             return;
         };
         let place = Path::of_text(&tree, call.directory.as_deref(), self.context).place;

@@ -172,6 +172,17 @@ impl<'a> Program<'a> {
         arguments
     }
 
+    /// The directory that the program goes to, where it says so once and plainly.
+    pub fn goes_to(&self, language: Language) -> Option<String> {
+        let (at, _) = self.masked.match_indices("chdir").next()?;
+        match self.arguments(at + "chdir".len(), language).first()? {
+            Argument::Text(text) if text.starts_with('/') && !text.contains(cofferdam_shell_syntax::HOLE) => {
+                Some(text.clone())
+            }
+            _ => None,
+        }
+    }
+
     /// Where the value of a name begins, where the program gives it one and no other.
     fn assigned(&self, name: &str) -> Option<usize> {
         if name.is_empty() {
@@ -318,9 +329,25 @@ impl Reader<'_, '_> {
             let words = inside(&self.program.code[from..end]).split_whitespace();
             return Argument::List(words.map(|word| Argument::Text(word.to_owned())).collect());
         }
+        let start = self.at;
         if let Some(text) = self.text() {
             return Argument::Text(text);
         }
+        // A text that is cut into words: `'rm -rf /'.split()`, `shlex.split('rm -rf /')`.
+        self.at = start;
+        if self.program.masked[start..].starts_with("shlex.split(") {
+            self.at = start + "shlex.split(".len();
+            if let Some(text) = self.text() {
+                self.other();
+                return words_of(&text);
+            }
+        } else if let Some(text) = self.piece()
+            && self.program.masked[self.at..].starts_with(".split(")
+        {
+            self.other();
+            return words_of(&text);
+        }
+        self.at = start;
         // A name that stands for a list.
         let name = name_at(&self.program.masked[self.at..]);
         let value = self.program.assigned(name).filter(|_| depth + self.depth < 4);
@@ -385,7 +412,7 @@ impl Reader<'_, '_> {
     fn piece(&mut self) -> Option<String> {
         let found = self.program.strings.iter().find(|(from, ..)| *from == self.at);
         let Some(&(from, end, constant)) = found else {
-            if let Some(path) = self.joined_path() {
+            if let Some(path) = self.joined_path().or_else(|| self.well_known_path()) {
                 return Some(path);
             }
             let name = name_at(&self.program.masked[self.at..]);
@@ -448,6 +475,37 @@ impl Reader<'_, '_> {
         (!path.starts_with(cofferdam_shell_syntax::HOLE)).then_some(path)
     }
 
+    /// What the languages call the home, and the root.
+    fn well_known_path(&mut self) -> Option<String> {
+        const HOMES: &[&str] = &[
+            "pathlib.Path.home()",
+            "Path.home()",
+            "os.environ['HOME']",
+            "os.environ[\"HOME\"]",
+            "os.getenv('HOME')",
+            "os.getenv(\"HOME\")",
+            "os.environ.get('HOME')",
+            "require('os').homedir()",
+            "require(\"os\").homedir()",
+            "os.homedir()",
+            "process.env.HOME",
+            "Dir.home",
+            "ENV['HOME']",
+            "ENV[\"HOME\"]",
+            "$ENV{HOME}",
+            "getenv('HOME')",
+            "getenv(\"HOME\")",
+        ];
+        let rest = &self.program.code[self.at..];
+        if let Some(home) = HOMES.iter().find(|home| rest.starts_with(**home)) {
+            self.at += home.len();
+            return Some("~".to_owned());
+        }
+        let root = ["os.sep", "path.sep", "File::SEPARATOR"].iter().find(|root| rest.starts_with(**root))?;
+        self.at += root.len();
+        Some("/".to_owned())
+    }
+
     /// Skips what is not understood, up to the next comma or the end of the call.
     fn other(&mut self) -> Argument {
         let mut depth = 0usize;
@@ -476,4 +534,8 @@ fn name_at(text: &str) -> &str {
     } else {
         &text[..sigil + end]
     }
+}
+
+fn words_of(text: &str) -> Argument {
+    Argument::List(text.split_whitespace().map(|word| Argument::Text(word.to_owned())).collect())
 }

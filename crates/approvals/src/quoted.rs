@@ -1,6 +1,6 @@
 //! Commands that stand as text in program text: backticks, `%x()`, `qx{}`, templates, pipes of awk.
 
-use cofferdam_shell_syntax::{HOLE, Shell, Word};
+use cofferdam_shell_syntax::{FileContent, HOLE, Shell, Word};
 
 use crate::call::Call;
 use crate::inline::is_bare_shell;
@@ -34,8 +34,17 @@ impl Judge<'_> {
                 commands
             }
             Language::Python => notebook_lines(program),
+            // gnuplot hands such a line to a shell.
+            Language::R => {
+                let lines = program.code.lines().filter_map(|line| line.trim_start().strip_prefix('!'));
+                lines.map(str::to_owned).collect()
+            }
             Language::Javascript => templates(program),
-            Language::Awk => self.awk_pipes(program, call),
+            Language::Tcl => {
+                let statements = program.code.split(['\n', ';', '[', ']']).map(str::trim_start);
+                statements.filter_map(|line| line.strip_prefix("exec ")).map(str::to_owned).collect()
+            }
+            Language::Awk => self.awk_pipes(shell, program, call),
             _ => Vec::new(),
         };
         if language.little_known() {
@@ -49,7 +58,7 @@ impl Judge<'_> {
                 let word = Word::known(command.replace(['$', '@'], &hole).replace("#{", &hole));
                 self.script(shell, &word, &[], call);
             } else {
-                shell.run_child(&command, Vec::new(), &call.input, self);
+                self.run_at(shell, &command, call);
             }
         }
     }
@@ -93,7 +102,7 @@ impl Judge<'_> {
         commands
     }
 
-    fn awk_pipes(&mut self, program: &Program<'_>, call: &Call) -> Vec<String> {
+    fn awk_pipes(&mut self, shell: &mut Shell, program: &Program<'_>, call: &Call) -> Vec<String> {
         let mut commands = Vec::new();
         for &(start, end, _) in &program.strings {
             let text = inside(&program.code[start..end]).to_owned();
@@ -112,12 +121,22 @@ impl Judge<'_> {
                 || (after.starts_with('|') && after.contains("getline") && !after.starts_with("||"))
             {
                 // A file that is named by its path is somebody's own; what it does with each line is not shown here.
-                let program = text.split_whitespace().next().unwrap_or_default();
-                if program.contains('/') && !program.starts_with("/bin/") && !program.starts_with("/usr/") {
+                let started = text.split_whitespace().next().unwrap_or_default();
+                if started.contains('/') && !started.starts_with("/bin/") && !started.starts_with("/usr/") {
                     self.report(&RUNS_UNKNOWN, call.line());
+                }
+                // What it prints to a shell is run by it.
+                let printed = program.strings.iter().rev().find(|(_, to, _)| *to <= start);
+                if let Some(&(from, to, true)) = printed
+                    && is_bare_shell(&text)
+                    && program.masked[to..start].trim() == "|"
+                {
+                    commands.push(inside(&program.code[from..to]).to_owned());
                 }
                 commands.push(text);
             } else if before.ends_with('>') {
+                // What it writes there is not followed; whoever runs the file runs what nobody knows.
+                shell.write_file(&text, FileContent::Text(Word::unknown(None)));
                 self.written(&Word::known(text), call);
             }
         }
