@@ -37,6 +37,7 @@ mod ledger;
 mod links;
 mod literal;
 pub mod matrix;
+mod multitudes;
 mod network;
 mod peel;
 mod place;
