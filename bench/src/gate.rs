@@ -48,6 +48,15 @@ pub fn run(bench: &mut Bench) {
         ("waves/11.dangerous", flagged),
         ("waves/11.harmless", |decision| decision == Decision::Allow),
         ("waves/11.floor", |decision| decision == Decision::Deny),
+        ("waves/12.dangerous", flagged),
+        ("waves/12.harmless", |decision| decision == Decision::Allow),
+        ("waves/12.floor", |decision| decision == Decision::Deny),
+        ("waves/13.dangerous", flagged),
+        ("waves/13.harmless", |decision| decision == Decision::Allow),
+        ("waves/13.floor", |decision| decision == Decision::Deny),
+        ("waves/14.dangerous", flagged),
+        ("waves/14.harmless", |decision| decision == Decision::Allow),
+        ("waves/14.floor", |decision| decision == Decision::Deny),
     ] {
         let lines = corpus(name);
         rate(name, &lines, right, &context);

@@ -111,6 +111,9 @@ impl Judge<'_> {
                 }
                 Source::Variable(_) => {}
                 Source::Commands(range) => {
+                    if lists_every_process(shell.commands().get(range.clone()).unwrap_or_default()) {
+                        self.report(&EVERY, call.line());
+                    }
                     for command in shell.commands().get(range.clone()).unwrap_or_default() {
                         if command.argv.iter().any(|word| word.text().contains("cofferdam")) {
                             self.report(
@@ -158,7 +161,9 @@ impl Judge<'_> {
             };
         }
         let targets = targets.strip_prefix(&["--"]).unwrap_or(targets);
-        if targets.iter().any(|target| matches!(*target, "-1" | "1" | "-0"))
+        let any_number =
+            |target: &&str| target.contains('*') && target.chars().all(|c| "[]0-9*?+".contains(c));
+        if targets.iter().any(|target| matches!(*target, "-1" | "1" | "-0") || any_number(target))
             && !matches!(words.first(), Some(&"-0" | &"-l" | &"-L"))
         {
             self.report(&EVERY, call.line());
@@ -252,4 +257,34 @@ impl Judge<'_> {
             );
         }
     }
+}
+
+/// `ps -e -o pid=` with nothing behind it that would pick some of them.
+fn lists_every_process(commands: &[cofferdam_shell_syntax::SimpleCommand]) -> bool {
+    let mut listed = false;
+    for command in commands.iter().filter(|command| !command.argv.is_empty()) {
+        let words: Vec<&str> = command.argv.iter().map(cofferdam_shell_syntax::Word::text).collect();
+        match words[0] {
+            "ps" => {
+                let every = |word: &&str| {
+                    matches!(
+                        *word,
+                        "-e" | "-A" | "ax" | "aux" | "-ef" | "-eo" | "-Ao" | "axo" | "-axo" | "-aux"
+                    )
+                };
+                listed |=
+                    words.iter().any(every) && !words.iter().any(|word| matches!(*word, "-C" | "-u" | "-p"));
+            }
+            "pgrep" => listed |= words[1..].iter().any(|word| matches!(*word, "." | ".*" | "")),
+            "tail" | "tr" | "sort" | "cut" | "column" | "cat" | "xargs" => {}
+            // Of a table, one column.
+            "awk"
+                if words.iter().any(|word| {
+                    let program: String = word.chars().filter(|c| !c.is_whitespace()).collect();
+                    program.starts_with("{print$") || program.starts_with("NR>1{print$")
+                }) => {}
+            _ => return false,
+        }
+    }
+    listed
 }

@@ -193,7 +193,15 @@ impl Judge<'_> {
 
 /// The local target of a copy whose sources all lie elsewhere.
 fn downloaded_to(call: &Call) -> Option<&Word> {
-    let paths: Vec<&Word> = call.operands().filter(|word| word.text().contains(['/', '.', ':'])).collect();
+    let mut picks = false;
+    let paths: Vec<&Word> = call
+        .arguments()
+        .iter()
+        .filter(|word| {
+            let pattern = std::mem::replace(&mut picks, matches!(word.text(), "--exclude" | "--include"));
+            !pattern && !word.text().starts_with('-') && (word.text().contains(['/', '.', ':']))
+        })
+        .collect();
     let (target, sources) = paths.split_last()?;
     let elsewhere = |word: &&&Word| word.text().contains(':');
     let deletes =

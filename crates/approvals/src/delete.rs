@@ -37,6 +37,20 @@ fn names_scratch(word: &Word) -> bool {
         && word.sources().iter().all(|source| matches!(source, Source::Variable(name) if scratch(name)))
 }
 
+/// Whether the files directly in a directory are what the system runs on.
+fn holds_the_system(path: &str) -> bool {
+    let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let directory = directory.strip_prefix("/usr").unwrap_or(directory);
+    matches!(directory, "/bin" | "/sbin" | "/lib" | "/lib64" | "/etc" | "/boot")
+}
+
+/// `/$name`, and everything in it: the root itself when the name is empty.
+fn is_any_top(path: &str) -> bool {
+    let top = path.strip_prefix('/').unwrap_or_default();
+    let top = top.strip_suffix("/*").unwrap_or(top);
+    !top.is_empty() && top.chars().all(|c| c == cofferdam_shell_syntax::HOLE)
+}
+
 /// Programs that only look at a disk, or that have rules of their own.
 static READS_DISKS: Names = Names::of(&[
     "[",
@@ -112,8 +126,11 @@ static READS_DISKS: Names = Names::of(&[
 impl Judge<'_> {
     /// A disk handed to a program that nobody said only looks at it.
     pub(crate) fn devices(&mut self, program: &str, call: &Call) {
+        // `w` writes the table, and `z` among the commands for experts wipes it.
+        let typed =
+            |text: &str| text.split(['\n', ' ']).any(|line| line == "w" || program == "gdisk" && line == "z");
         if matches!(program, "fdisk" | "gdisk" | "cfdisk" | "parted")
-            && call.input.text().is_some_and(|text| text.text().split(['\n', ' ']).any(|line| line == "w"))
+            && call.input.text().is_some_and(|text| typed(text.text()))
         {
             self.report(&DEVICE, call.line());
         }
@@ -262,6 +279,14 @@ impl Judge<'_> {
         let sweeping = path.name().contains('*') && path.name().chars().all(|c| "*.?".contains(c));
         match path.place {
             Place::Root | Place::SystemTop if recursive => self.report(&EVERYTHING, call.line()),
+            // Every program, or every library: no directory has to be entered for that.
+            Place::SystemTop if sweeping && holds_the_system(&path.text) => {
+                self.report(&EVERYTHING, call.line());
+            }
+            // Whatever the name turns out to be, it is the root directory or one that lies directly in it.
+            Place::System | Place::Outside if recursive && is_any_top(&path.text) => {
+                self.report(&EVERYTHING, call.line());
+            }
             Place::Root | Place::SystemTop | Place::System => self.report(&SYSTEM, call.line()),
             Place::Home if recursive => self.report(&HOME, call.line()),
             Place::Device => self.report(&DEVICE, call.line()),

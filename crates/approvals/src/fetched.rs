@@ -125,10 +125,8 @@ impl Judge<'_> {
                 call.line(),
             );
         }
-        let Some(path) = call.argv.first().and_then(Word::as_known).filter(|path| path.contains('/')) else {
-            return;
-        };
-        if self.unpacked && (!path.starts_with('/') || path.starts_with("/tmp/")) {
+        let Some(path) = call.argv.first().and_then(Word::as_known) else { return };
+        if self.unpacked && path.contains('/') && (!path.starts_with('/') || path.starts_with("/tmp/")) {
             self.report(
                 &Report::ask(
                     "remote-code",
@@ -156,6 +154,7 @@ impl Judge<'_> {
             self.inline(shell, language, text, call);
             return;
         }
-        shell.run_child(text.text(), positional, &call.input, self);
+        let path = call.argv[0].text().trim_start_matches("./").to_owned();
+        shell.run_script(&path, text.text(), positional, &call.input, self);
     }
 }

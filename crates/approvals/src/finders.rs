@@ -129,6 +129,7 @@ impl Judge<'_> {
         self.flood(shell, call);
         let mut rest = call.arguments();
         let mut replace: Option<String> = None;
+        let mut split = Split::Words;
         while let [first, more @ ..] = rest {
             let text = first.text();
             match text {
@@ -138,18 +139,33 @@ impl Judge<'_> {
                 }
                 "-n" | "-P" | "-L" | "-s" | "-d" | "-E" | "-a" | "--max-args" | "--max-procs"
                 | "--delimiter" | "--arg-file" | "--max-lines" => {
+                    if matches!(text, "-d" | "-L" | "--delimiter" | "--max-lines") {
+                        split = Split::Lines;
+                    }
                     rest = more.get(1..).unwrap_or_default();
                 }
                 _ if text.starts_with("-I") => {
                     replace = Some(text[2..].to_owned());
                     rest = more;
                 }
-                _ if text.starts_with('-') => rest = more,
+                _ if text.starts_with('-') => {
+                    if text.starts_with("-0")
+                        || text == "--null"
+                        || text.starts_with("-d")
+                        || text.starts_with("-L")
+                    {
+                        split = Split::Lines;
+                    }
+                    rest = more;
+                }
                 _ => break,
             }
         }
         if rest.is_empty() {
             return true;
+        }
+        if replace.is_some() {
+            split = Split::Lines;
         }
         // `xargs sh -c` takes what is fed to it as shell text.
         if replace.is_none() && rest.last().is_some_and(|word| word.text() == "-c") {
@@ -157,11 +173,17 @@ impl Judge<'_> {
                 Input::Inherited => self.unknown_script(shell, &Word::unknown(None), call),
                 _ => self.stdin_script(shell, call),
             }
+            // A text in quotes arrives without them, and in one piece.
+            for word in self.fed(shell, &call.input, split) {
+                if !word.is_unknown() && word.text().contains([' ', '{', '$', '\'', '"', '\\']) {
+                    self.script(shell, &word, &[], call);
+                }
+            }
             return true;
         }
         let into_text = replace.is_some()
             && rest.first().and_then(|word| word.text().rsplit('/').next()).is_some_and(is_shell);
-        for word in self.fed(shell, &call.input) {
+        for word in self.fed(shell, &call.input, split) {
             // A name that other commands here have listed is an operand of the text that it is put into; where it
             // stands as the command, the text says so itself. What was downloaded or decoded is no name.
             let listed = into_text && word.is_unknown() && !self.is_strange(shell, word.sources());
@@ -170,6 +192,12 @@ impl Judge<'_> {
                 Some(mark) => rest.iter().map(|part| part_replaced(part, mark, &word)).collect(),
                 None => rest.to_vec(),
             };
+            // What is done to everything below a directory is done to the whole of it.
+            let whole =
+                !word.is_unknown() && !word.text().contains("/any/") && self.walks(shell, &call.input);
+            if whole && argv.len() + usize::from(replace.is_none()) > 1 {
+                argv.splice(1..1, recursive(argv[0].text()).map(Word::known));
+            }
             if replace.is_none() {
                 argv.push(word);
             }
@@ -180,19 +208,31 @@ impl Judge<'_> {
         true
     }
 
+    /// Whether what is fed was found by going through a tree.
+    fn walks(&self, shell: &Shell, input: &Input) -> bool {
+        let Input::Pipe { from, .. } = input else { return false };
+        shell.commands()[from.clone()].iter().any(|command| {
+            let name = command.argv.iter().map(Word::text).find(|text| !matches!(*text, "sudo" | "doas"));
+            name.is_some_and(|name| matches!(name.rsplit('/').next(), Some("find" | "gfind")))
+        })
+    }
+
     /// The words that arrive on standard input, as far as they are known.
-    fn fed(&self, shell: &Shell, input: &Input) -> Vec<Word> {
+    fn fed(&self, shell: &Shell, input: &Input, split: Split) -> Vec<Word> {
         if let Some(text) = input.text()
             && let Some(known) = text.as_known()
         {
-            return known
-                .split(|c: char| c.is_whitespace() || c == '\0')
-                .filter(|part| !part.is_empty())
-                .take(16)
-                .map(|part| text.with_text(part))
-                .collect();
+            return split.parts(known).into_iter().take(16).map(|part| text.with_text(part)).collect();
         }
-        let Input::Pipe { from, .. } = input else { return vec![Word::unknown(None)] };
+        let from = match input {
+            Input::Pipe { from, .. } => from,
+            // `xargs rm < <(find …)` is fed by the command within.
+            Input::Text(text) => match text.sources() {
+                [Source::Commands(from), ..] => from,
+                _ => return vec![Word::unknown(None)],
+            },
+            _ => return vec![Word::unknown(None)],
+        };
         let upstream: Vec<_> =
             shell.commands()[from.clone()].iter().filter(|command| !command.argv.is_empty()).collect();
         let secret = upstream
@@ -203,8 +243,9 @@ impl Judge<'_> {
             return vec![secret.clone()];
         }
         let finder = upstream.iter().find_map(|command| {
-            let name = command.argv[0].text().rsplit('/').next().unwrap_or_default();
-            let arguments = &command.argv[1..];
+            let skip = command.argv.iter().take_while(|word| matches!(word.text(), "sudo" | "doas")).count();
+            let name = command.argv.get(skip)?.text().rsplit('/').next().unwrap_or_default();
+            let arguments = &command.argv[skip + 1..];
             match name {
                 "find" => {
                     let expression = arguments
@@ -257,7 +298,7 @@ impl Judge<'_> {
         }
         let values: Vec<Word> = match arguments.get(split + 1..) {
             Some(values) if !values.is_empty() => values.to_vec(),
-            _ => self.fed(shell, &call.input),
+            _ => self.fed(shell, &call.input, Split::Lines),
         };
         for value in values.iter().take(16) {
             let mut text = Word::default();
@@ -273,6 +314,40 @@ impl Judge<'_> {
             self.script(shell, &text, &[], call);
         }
         true
+    }
+}
+
+/// How what is fed to a program is cut into words.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Split {
+    /// At white space, with quotes and backslashes as a shell has them.
+    Words,
+    Lines,
+}
+
+impl Split {
+    fn parts(self, text: &str) -> Vec<String> {
+        if self == Self::Lines {
+            let lines = text.split(['\n', '\0']).map(str::trim).filter(|line| !line.is_empty());
+            return lines.map(str::to_owned).collect();
+        }
+        let mut parts = Vec::new();
+        let mut part = String::new();
+        let mut quote = None;
+        let mut rest = text.chars();
+        while let Some(character) = rest.next() {
+            match (quote, character) {
+                (Some(open), _) if open == character => quote = None,
+                (None, '"' | '\'') => quote = Some(character),
+                (None, '\\') => part.extend(rest.next()),
+                (None, '\0') => parts.push(std::mem::take(&mut part)),
+                (None, _) if character.is_whitespace() => parts.push(std::mem::take(&mut part)),
+                _ => part.push(character),
+            }
+        }
+        parts.push(part);
+        parts.retain(|part| !part.is_empty());
+        parts
     }
 }
 
@@ -308,7 +383,11 @@ fn found_by(roots: &[Word], expression: &[Word]) -> Vec<Word> {
             "-name" | "-iname" | "-path" | "-wholename" | "-ipath" | "-regex" | "-iregex"
                 if !value.chars().all(|c| "*.?/".contains(c)) =>
             {
-                let negated = at > 0 && matches!(expression[at - 1].text(), "!" | "-not");
+                // `-path /proc -prune -o …` leaves something out, as `!` does.
+                let left_out = expression[at..]
+                    .windows(2)
+                    .any(|pair| pair[0].text() == "-prune" && matches!(pair[1].text(), "-o" | "-or"));
+                let negated = at > 0 && matches!(expression[at - 1].text(), "!" | "-not") || left_out;
                 if negated {
                     narrowed = false;
                 } else if pattern.is_none() {
@@ -319,7 +398,7 @@ fn found_by(roots: &[Word], expression: &[Word]) -> Vec<Word> {
                     }
                 }
             }
-            "-empty" | "-mtime" | "-atime" | "-ctime" | "-mmin" | "-amin" | "-newer" | "-size" | "-xtype" => {
+            "-empty" | "-mtime" | "-atime" | "-ctime" | "-mmin" | "-amin" | "-size" | "-xtype" => {
                 narrowed = true;
             }
             _ => {}

@@ -4,13 +4,13 @@
 //! that makes it. Calls with constant arguments are judged by what they do (`rmtree('build')` as `rm -r
 //! build`); calls whose arguments are computed are asked about.
 
-use cofferdam_shell_syntax::{Shell, Word};
+use cofferdam_shell_syntax::{HOLE, Shell, Word};
 
 use crate::Category;
-use crate::accounts::EVERY;
 use crate::call::Call;
-use crate::judge::{FLOODS, Judge, Report};
+use crate::judge::{Judge, Report};
 use crate::language::{Effect, Language};
+use crate::literal::inside;
 use crate::program_text::{Argument, Program};
 use crate::rules::CALLS;
 
@@ -20,13 +20,21 @@ impl Judge<'_> {
         if self.depth > 12 {
             return;
         }
-        let text = code.text().to_owned();
+        let text = match language {
+            Language::Python => crate::literal::without_new_names(code.text()),
+            _ => code.text().to_owned(),
+        };
         match language {
             Language::Sed => return self.sed(shell, &text, call),
             Language::Vim => return self.vim(shell, &text, call),
             _ => {}
         }
         let program = Program::read(&text, language);
+        // Where the program goes first is where its commands and paths are seen from.
+        let moved = program
+            .goes_to(language)
+            .map(|directory| Call { directory: Some(directory.into()), ..call.clone() });
+        let call = moved.as_ref().unwrap_or(call);
         self.calls(shell, language, &program, call);
         self.strings(&program, call);
         self.disguised(language, &program, call);
@@ -140,29 +148,24 @@ impl Judge<'_> {
                 continue;
             }
             for (start, at) in program.occurrences(known, language) {
-                if known.effect == Effect::Stop {
+                if matches!(known.effect, Effect::Stop | Effect::Start) || known.name == "fork" {
                     self.multitudes(known.name, &program.masked, at, call);
                 }
                 let mut arguments = program.arguments(at, language);
+                // The beginning of a command says what it does; the beginning of a path does not say where it leads.
+                let deletes = matches!(known.effect, Effect::Delete | Effect::DeleteTree);
+                if !deletes && !matches!(known.effect, Effect::Shell | Effect::Command) {
+                    for argument in &mut arguments {
+                        if matches!(argument, Argument::Text(text) if text.contains(HOLE)) {
+                            *argument = Argument::Other;
+                        }
+                    }
+                }
                 if known.name.starts_with('.') && known.effect == Effect::Write {
                     arguments.clear();
                 }
                 self.effect(shell, known.effect, (&arguments, start), program, (language, call));
             }
-        }
-    }
-
-    /// Processes without end, or the end of all processes.
-    fn multitudes(&mut self, name: &str, masked: &str, at: usize, call: &Call) {
-        // Who looks at what becomes of a process has an end in mind.
-        let watched = ["wait", "exit", "join"].iter().any(|word| masked.contains(word));
-        if name.contains("fork") && loops(masked) && !watched {
-            self.report(&FLOODS, call.line());
-        }
-        let statement = masked[at..].split([';', '\n', '}']).next().unwrap_or_default();
-        let mut words = statement.split(|c: char| c.is_whitespace() || "(),".contains(c));
-        if name.ends_with("kill") && words.any(|word| word == "-1") {
-            self.report(&EVERY, call.line());
         }
     }
 
@@ -179,13 +182,28 @@ impl Judge<'_> {
             Category::HiddenExecution,
             "The program text starts a command that is not known before it runs.",
         );
+        let partly = matches!(arguments.first(), Some(Argument::Text(text)) if text.contains(HOLE));
+        if partly && language != Language::Awk {
+            match effect {
+                Effect::Delete | Effect::DeleteTree => {
+                    let argv = vec![Word::known("rm"), Word::unknown(None)];
+                    self.inspect(shell, &call.with_argv(argv));
+                }
+                _ => self.report(&unknown, call.line()),
+            }
+        }
+        // A command that is left behind in the background, again and again.
+        let left = matches!(arguments.first(), Some(Argument::Text(text)) if text.trim_end().ends_with('&'));
+        if left && matches!(effect, Effect::Shell | Effect::Command) {
+            self.multitudes("&", &program.masked, start, call);
+        }
         match effect {
             Effect::Shell => match arguments.first() {
                 Some(Argument::Text(text)) if is_bare_shell(text) => self.report(&unknown, call.line()),
                 Some(Argument::Text(text))
                     if arguments.len() == 1 || language != Language::Ruby && language != Language::Perl =>
                 {
-                    shell.run_child(text, Vec::new(), &call.input, self);
+                    self.run_at(shell, text, call);
                 }
                 Some(Argument::Text(_)) => self.argv(shell, arguments, call),
                 Some(Argument::List(_)) => self.argv(shell, arguments, call),
@@ -206,7 +224,7 @@ impl Judge<'_> {
                         .iter()
                         .any(|argument| matches!(argument, Argument::Text(_) | Argument::List(_))) =>
                 {
-                    shell.run_child(text, Vec::new(), &call.input, self);
+                    self.run_at(shell, text, call);
                 }
                 [Argument::Text(_) | Argument::List(_), ..] => self.argv(shell, arguments, call),
                 _ => self.report(&unknown, call.line()),
@@ -271,7 +289,7 @@ impl Judge<'_> {
                 }
                 // The home put in front of a name: which file that is can be told all the same.
                 for &(start, end, _) in program.strings.iter().filter(|_| homely) {
-                    let name = program.code[start..end].trim_matches(['"', '\'', '`']);
+                    let name = inside(&program.code[start..end]);
                     let name = name.strip_prefix('/').unwrap_or(name);
                     if name.starts_with('.')
                         && name.len() > 2
@@ -322,6 +340,16 @@ impl Judge<'_> {
                 ),
                 call.line(),
             ),
+            Effect::Start => {}
+            Effect::Walk => self.walked(shell, arguments.first(), program, start, call),
+            Effect::Power => self.report(
+                &Report::deny(
+                    "code-stops-machine",
+                    Category::SystemControl,
+                    "It stops or restarts the machine.",
+                ),
+                call.line(),
+            ),
             Effect::Stop => self.report(
                 &Report::ask(
                     "code-stops-processes",
@@ -330,6 +358,18 @@ impl Judge<'_> {
                 ),
                 call.line(),
             ),
+        }
+    }
+
+    /// Runs shell text where the program that starts it is at that time.
+    pub(crate) fn run_at(&mut self, shell: &mut Shell, text: &str, call: &Call) {
+        match call.directory.as_deref().filter(|directory| shell.directory() != Some(directory)) {
+            Some(directory) if !directory.contains('\'') => {
+                shell.run_child(&format!("cd '{directory}'\n{text}"), Vec::new(), &call.input, self);
+            }
+            _ => {
+                shell.run_child(text, Vec::new(), &call.input, self);
+            }
         }
     }
 
@@ -399,7 +439,7 @@ impl Judge<'_> {
             && program
                 .strings
                 .iter()
-                .any(|&(start, end, _)| named.contains(&program.code[start..end].trim_matches(['"', '\''])));
+                .any(|&(start, end, _)| named.contains(&inside(&program.code[start..end])));
         let javascript = language == Language::Javascript
             && program.masked.match_indices("require(").any(|(at, _)| {
                 let rest = &program.masked[at..];
@@ -427,7 +467,7 @@ impl Judge<'_> {
     /// Secrets and start-up files that are named in the program's strings.
     fn strings(&mut self, program: &Program<'_>, call: &Call) {
         for &(start, end, _) in &program.strings {
-            let text = program.code[start..end].trim_matches(['"', '\'', '`']);
+            let text = inside(&program.code[start..end]);
             if text.len() > 3
                 && text.len() < 200
                 && (text.starts_with(['/', '~', '.']) || !text.contains(' '))
@@ -447,15 +487,8 @@ fn names_home(code: &str) -> bool {
     ["home()", "homedir", "HOME", "expanduser", "Dir.home", "home_dir"].iter().any(|name| code.contains(name))
 }
 
-/// Whether something is done again and again.
-fn loops(masked: &str) -> bool {
-    ["while", "until", "loop", "for(;;)", "for (;;)", "iter(int", "count()", "cycle"]
-        .iter()
-        .any(|word| mentions(masked, word))
-}
-
 /// Whether a name stands in a text, and not as the end of a longer one.
-fn mentions(text: &str, name: &str) -> bool {
+pub(crate) fn mentions(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(at, _)| {
         !name.starts_with(char::is_alphabetic)
             || !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_')

@@ -90,6 +90,14 @@ impl Judge<'_> {
                     self.language(shell, language, call);
                 }
             }
+            "gcc" | "cc" | "clang" | "g++" | "c++" | "clang++" | "tcc" | "rustc" | "go" | "cpp" => {
+                self.compiled(shell, call);
+            }
+            "crontab" => {
+                for line in call.input.text().map_or("", |text| text.text()).to_owned().lines() {
+                    shell.run_child(timed(line), Vec::new(), &Input::Inherited, self);
+                }
+            }
             "source" | "." => self.sourced(shell, call),
             "trap" => {
                 if let Some(action) = call
@@ -199,7 +207,8 @@ impl Judge<'_> {
                     self.veiled(shell, file.sources(), call);
                     self.veiled(shell, text.sources(), call);
                 }
-                shell.run_child(text.text(), positional, &call.input, self);
+                let path = file.text().trim_start_matches("./").to_owned();
+                shell.run_script(&path, text.text(), positional, &call.input, self);
             }
             Some(FileContent::Same(_)) => {}
             None if file.text().starts_with("/dev/tcp/")
@@ -326,6 +335,21 @@ impl Judge<'_> {
         }
     }
 
+    /// Program text that is made into a program: out of a file that this text has written, or from standard input.
+    fn compiled(&mut self, shell: &mut Shell, call: &Call) {
+        let mut texts: Vec<Word> = Vec::new();
+        for word in call.arguments() {
+            match shell.file(word.text()) {
+                Some(FileContent::Text(text)) => texts.push(text.clone()),
+                _ if matches!(word.text(), "-" | "/dev/stdin") => texts.extend(call.input.text().cloned()),
+                _ => {}
+            }
+        }
+        for text in texts {
+            self.inline(shell, Language::Compiled, &text, call);
+        }
+    }
+
     /// `python -m pip …` is pip; `timeit` and `pdb -c` take program text.
     fn module(&mut self, shell: &mut Shell, language: Language, rest: &[Word], call: &Call) {
         let Some(module) = rest.first() else { return };
@@ -366,6 +390,18 @@ impl Judge<'_> {
         }
         self.inline(shell, language, code, call);
     }
+}
+
+/// What a line of a crontab runs, without the five words or the name that say when.
+fn timed(line: &str) -> &str {
+    let mut rest = line.trim_start();
+    if rest.starts_with('#') {
+        return "";
+    }
+    for _ in 0..if rest.starts_with('@') { 1 } else { 5 } {
+        rest = rest.split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim_start());
+    }
+    rest
 }
 
 /// `-ne` for `-e`, `-pi -e`, `-Ec`: a cluster that ends with the flag.

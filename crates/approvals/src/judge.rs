@@ -65,6 +65,10 @@ fn judge_with(command: &str, context: &Context, calls: Option<Vec<Call>>) -> (Ve
     for doubt in shell.doubts() {
         judge.doubt(doubt);
     }
+    // Written without its spaces no bash takes it; other shells do, and what is meant is plain.
+    if !shell.doubts().is_empty() && names_fork_bomb(command) {
+        judge.report(&FORKS, "");
+    }
     (Verdict::of(judge.findings), judge.calls)
 }
 
@@ -363,6 +367,17 @@ impl Judge<'_> {
         if endless && kept && !command.piped {
             self.report(&FILLS, words.join(" "));
         }
+        let nowhere = command.redirects.iter().any(|redirect| redirect.target.text() == "/dev/null");
+        if endless && nowhere && !kept && !command.piped {
+            self.report(
+                &Report::ask(
+                    "burn-processor",
+                    Category::SystemControl,
+                    "It keeps a processor busy without end and for nothing.",
+                ),
+                words.join(" "),
+            );
+        }
         if all && kept {
             self.report(
                 &Report::ask(
@@ -423,6 +438,15 @@ fn fingerprint(call: &Call, memory: &RandomState) -> Option<u64> {
     }
     (&call.directory, call.elsewhere).hash(&mut hasher);
     Some(hasher.finish())
+}
+
+/// `:(){:|:&};:`, under any name.
+fn names_fork_bomb(command: &str) -> bool {
+    let tight: String = command.chars().filter(|c| !c.is_whitespace()).collect();
+    tight.match_indices("(){").any(|(at, _)| {
+        let name = tight[..at].rsplit([';', '&', '|', '\'', '"', '(', ')']).next().unwrap_or_default();
+        !name.is_empty() && tight[at + 3..].starts_with(&format!("{name}|{name}&}};{name}"))
+    })
 }
 
 /// `cat$IFS/etc/passwd`: the separator within what looks like one word. `OLD=$IFS` and `"$IFS"` are not that.

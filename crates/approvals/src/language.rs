@@ -19,6 +19,8 @@ pub(crate) enum Language {
     Groovy,
     Erlang,
     M4,
+    /// What is compiled before it runs: C, Go, Rust.
+    Compiled,
 }
 
 /// What a call does to the machine.
@@ -43,6 +45,12 @@ pub(crate) enum Effect {
     Connect,
     /// It stops processes.
     Stop,
+    /// It stops or restarts the machine.
+    Power,
+    /// It goes through a tree; what is deleted on the way lies in it.
+    Walk,
+    /// It starts another process and goes on.
+    Start,
 }
 
 impl Language {
@@ -93,7 +101,7 @@ impl Language {
             Self::Applescript => &["-e"],
             Self::Groovy => &["-e", "--eval", "-M"],
             Self::Erlang => &["-e", "-eval", "--eval"],
-            Self::M4 => &[],
+            Self::M4 | Self::Compiled => &[],
         }
     }
 
@@ -130,7 +138,7 @@ impl Language {
             Self::Python | Self::Perl | Self::Ruby | Self::Awk | Self::R | Self::Julia | Self::Tcl => {
                 Some("#")
             }
-            Self::Javascript | Self::Php | Self::Groovy => Some("//"),
+            Self::Javascript | Self::Php | Self::Groovy | Self::Compiled => Some("//"),
             Self::Lua | Self::Applescript => Some("--"),
             Self::Erlang => Some("%"),
             Self::Emacs => Some(";"),

@@ -137,7 +137,7 @@ impl Judge<'_> {
                     self.traced_to(shell, target, &outer);
                 }
                 rest = more.get(1..).unwrap_or_default();
-            } else if text.starts_with('-') && text.len() > 1 {
+            } else if text.starts_with('-') && (text.len() > 1 || skip > 0) {
                 rest = more;
                 if !text.contains('=') {
                     self.other_reading(shell, wrapper, more.get(1..).unwrap_or_default(), &outer);

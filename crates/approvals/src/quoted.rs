@@ -1,11 +1,12 @@
 //! Commands that stand as text in program text: backticks, `%x()`, `qx{}`, templates, pipes of awk.
 
-use cofferdam_shell_syntax::{HOLE, Shell, Word};
+use cofferdam_shell_syntax::{FileContent, HOLE, Shell, Word};
 
 use crate::call::Call;
 use crate::inline::is_bare_shell;
 use crate::judge::{Judge, Report};
 use crate::language::Language;
+use crate::literal::inside;
 use crate::program_text::Program;
 use crate::{Category, Decision};
 
@@ -33,8 +34,17 @@ impl Judge<'_> {
                 commands
             }
             Language::Python => notebook_lines(program),
+            // gnuplot hands such a line to a shell.
+            Language::R => {
+                let lines = program.code.lines().filter_map(|line| line.trim_start().strip_prefix('!'));
+                lines.map(str::to_owned).collect()
+            }
             Language::Javascript => templates(program),
-            Language::Awk => self.awk_pipes(program, call),
+            Language::Tcl => {
+                let statements = program.code.split(['\n', ';', '[', ']']).map(str::trim_start);
+                statements.filter_map(|line| line.strip_prefix("exec ")).map(str::to_owned).collect()
+            }
+            Language::Awk => self.awk_pipes(shell, program, call),
             _ => Vec::new(),
         };
         if language.little_known() {
@@ -48,7 +58,7 @@ impl Judge<'_> {
                 let word = Word::known(command.replace(['$', '@'], &hole).replace("#{", &hole));
                 self.script(shell, &word, &[], call);
             } else {
-                shell.run_child(&command, Vec::new(), &call.input, self);
+                self.run_at(shell, &command, call);
             }
         }
     }
@@ -57,7 +67,7 @@ impl Judge<'_> {
     fn opened(&mut self, program: &Program<'_>, call: &Call) -> Vec<String> {
         let mut commands = Vec::new();
         for &(start, end, _) in &program.strings {
-            let text = program.code[start..end].trim_matches(['"', '\'']).trim();
+            let text = inside(&program.code[start..end]).trim();
             let opens = program.masked[..start].trim_end_matches(['(', ' ', ',']).contains("open");
             if opens && (text.starts_with('|') || text.ends_with('|')) && text.len() > 2 {
                 commands.push(text.trim_matches('|').to_owned());
@@ -84,7 +94,7 @@ impl Judge<'_> {
             if name.is_empty() || PRINTS.iter().any(|word| name.contains(word)) {
                 continue;
             }
-            let text = program.code[start..end].trim_matches(['"', '\'']);
+            let text = inside(&program.code[start..end]);
             if text.contains(' ') && crate::judge(text, self.context).decision != Decision::Allow {
                 commands.push(text.to_owned());
             }
@@ -92,10 +102,10 @@ impl Judge<'_> {
         commands
     }
 
-    fn awk_pipes(&mut self, program: &Program<'_>, call: &Call) -> Vec<String> {
+    fn awk_pipes(&mut self, shell: &mut Shell, program: &Program<'_>, call: &Call) -> Vec<String> {
         let mut commands = Vec::new();
         for &(start, end, _) in &program.strings {
-            let text = program.code[start..end].trim_matches('"').to_owned();
+            let text = inside(&program.code[start..end]).to_owned();
             let before = program.masked[..start].trim_end();
             let after = program.masked[end..].trim_start();
             if text.starts_with("/inet") {
@@ -110,8 +120,23 @@ impl Judge<'_> {
             } else if (before.ends_with('|') || before.ends_with("|&")) && !before.ends_with("||")
                 || (after.starts_with('|') && after.contains("getline") && !after.starts_with("||"))
             {
+                // A file that is named by its path is somebody's own; what it does with each line is not shown here.
+                let started = text.split_whitespace().next().unwrap_or_default();
+                if started.contains('/') && !started.starts_with("/bin/") && !started.starts_with("/usr/") {
+                    self.report(&RUNS_UNKNOWN, call.line());
+                }
+                // What it prints to a shell is run by it.
+                let printed = program.strings.iter().rev().find(|(_, to, _)| *to <= start);
+                if let Some(&(from, to, true)) = printed
+                    && is_bare_shell(&text)
+                    && program.masked[to..start].trim() == "|"
+                {
+                    commands.push(inside(&program.code[from..to]).to_owned());
+                }
                 commands.push(text);
             } else if before.ends_with('>') {
+                // What it writes there is not followed; whoever runs the file runs what nobody knows.
+                shell.write_file(&text, FileContent::Text(Word::unknown(None)));
                 self.written(&Word::known(text), call);
             }
         }
@@ -128,7 +153,7 @@ impl Judge<'_> {
 
 fn backticks(program: &Program<'_>) -> Vec<String> {
     let ticked = program.strings.iter().filter(|(start, _, _)| program.code[*start..].starts_with('`'));
-    ticked.map(|&(start, end, _)| inside(program, start, end).to_owned()).collect()
+    ticked.map(|&(start, end, _)| inside(&program.code[start..end]).to_owned()).collect()
 }
 
 fn quote_operators(program: &Program<'_>) -> Vec<String> {
@@ -171,9 +196,7 @@ fn templates(program: &Program<'_>) -> Vec<String> {
     let ticked = program.strings.iter().filter(|(start, _, _)| {
         program.code[*start..].starts_with('`') && program.code[..*start].ends_with('$')
     });
-    ticked.map(|&(start, end, _)| inside(program, start, end).replace("${", &HOLE.to_string())).collect()
-}
-
-fn inside<'a>(program: &'a Program<'_>, start: usize, end: usize) -> &'a str {
-    &program.code[start + 1..end.saturating_sub(1).max(start + 1)]
+    ticked
+        .map(|&(start, end, _)| inside(&program.code[start..end]).replace("${", &HOLE.to_string()))
+        .collect()
 }

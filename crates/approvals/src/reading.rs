@@ -62,10 +62,6 @@ static OUTSIDE: Names = Names::of(&[
     "true",
     "false",
     "shred",
-    "nano",
-    "vim",
-    "vi",
-    "code",
     "kubectl",
     "helm",
     "mosh",
@@ -175,7 +171,7 @@ impl Judge<'_> {
                     }
                 }
             }
-            "vim" | "vi" | "nano" | "code" | "nvim" | "emacs" | "docker" | "node" | "npm" | "make" => {
+            "docker" | "node" | "npm" | "make" => {
                 for word in call.operands() {
                     let path = call.path(word, self.context);
                     if !matches!(path.place, place::Place::Inside | place::Place::Regenerable) {

@@ -55,7 +55,7 @@ impl Judge<'_> {
         let text = match shell.file(&name) {
             Some(FileContent::Text(text)) => text.text().to_owned(),
             _ => match call.input.text() {
-                Some(text) if name == "-" => text.text().to_owned(),
+                Some(text) if matches!(name.as_str(), "-" | "/dev/stdin") => text.text().to_owned(),
                 _ => return,
             },
         };

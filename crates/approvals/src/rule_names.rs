@@ -26,7 +26,7 @@ const IN_CODE: &[&str] = &[
     "mounts-secrets", "unseen-statements", "serve-files", "wrapper-runs", "unknown-code", "unknown-command",
     "world-writable", "whole-script", "write-disk", "write-repository", "write-system-file", "write-unknown",
     "written-scripts", "unchecked-download", "joined-words", "hidden-name", "foreign-package",
-    "hidden-program", "input-runs", "remote-patch",
+    "hidden-program", "input-runs", "remote-patch", "code-stops-machine", "burn-processor",
 ];
 
 #[cfg(test)]

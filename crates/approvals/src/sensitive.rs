@@ -9,6 +9,10 @@ pub(crate) fn is_device(path: &str) -> bool {
     let Some(name) = path.strip_prefix("/dev/") else {
         return path.starts_with("\\\\.\\PhysicalDrive") || path.starts_with("//./PhysicalDrive");
     };
+    // A name out of a list of disks: `/dev/$d`.
+    if !name.is_empty() && name.chars().all(|c| c == cofferdam_shell_syntax::HOLE) {
+        return true;
+    }
     let disk = |prefix: &str| name.strip_prefix(prefix).is_some_and(|rest| rest.len() <= 12);
     [
         "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "md", "dm-", "sr", "nbd", "zvol", "mtd",

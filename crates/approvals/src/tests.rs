@@ -52,6 +52,20 @@ fn req_a05_the_floor_holds_in_every_spelling() {
         "systemctl start poweroff.target",
         "parted -s /dev/sda mklabel gpt",
         "vgremove -y vg0",
+        // Whatever the name is, it is the root or something directly in it.
+        "ls / | while read -r d; do rm -rf \"/$d\"; done",
+        "ls / | sed 's|^|rm -rf /|' | sh",
+        "echo '$0 & $0 &' > x.sh; sh x.sh",
+        "echo \"'rm -rf /'\" | xargs bash -c",
+        "python3 -c \"import os; os.system('bash -c \\\"rm -rf /\\\"')\"",
+        "python3 -c \"import shutil; d = '/'; shutil.rmtree(d)\"",
+        "python3 -c \"import os; os.chdir('/'); os.system('rm -rf *')\"",
+        "python3 -c \"import subprocess as s; c = ['rm', '-rf', '/']; s.run(c)\"",
+        "perl -e 'system(q{rm -rf /})'",
+        "ruby -e 'exec(*%w[rm -rf /])'",
+        "mkfs.ext4 \"$(findmnt -no SOURCE /)\"",
+        "kill -9 $(ps -eo pid=)",
+        ":(){:|:&};:",
     ] {
         assert_eq!(decision(command), Decision::Deny, "{command}");
     }
@@ -63,6 +77,9 @@ fn req_a11_a_mention_is_not_an_act() {
         "grep -r 'rm -rf /' .",
         "git commit -m 'never rm -rf /'",
         "echo 'mkfs.ext4 /dev/sda' > notes.md",
+        "echo ':(){:|:&};:'",
+        "python3 -c \"c = 'rm -rf /'; print(c)\"",
+        "python3 -c \"import subprocess; c = 'git status'; subprocess.run(c.split())\"",
         "ls -la",
     ] {
         let verdict = judge(command, &context());

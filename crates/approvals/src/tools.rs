@@ -391,6 +391,12 @@ impl Judge<'_> {
         if let Some(effect) = verb_of(&words, &operands) {
             self.report(&effect.report(), call.line());
         }
+        // Some programs have the verb in their own name: `lxc-destroy`.
+        let own_verb = program.rsplit_once('-').map_or("", |(_, verb)| verb);
+        if matches!(own_verb, "destroy" | "delete" | "purge" | "wipe" | "erase" | "nuke") && !words.is_empty()
+        {
+            self.report(&ToolEffect::Deletes.report(), call.line());
+        }
         if words.iter().any(|word| word.starts_with("--") && SHOWS.contains(word)) {
             self.report(&ToolEffect::Reveals.report(), call.line());
         }

@@ -96,7 +96,10 @@ impl Judge<'_> {
         {
             return;
         }
-        if path.text == "/proc/sysrq-trigger" {
+        let power = path.text == "/proc/sysrq-trigger"
+            || path.text == "/sys/power/state"
+            || path.text.starts_with("/sys/block/") && path.text.ends_with("/device/delete");
+        if power {
             self.report(
                 &Report::deny(
                     "sysrq",

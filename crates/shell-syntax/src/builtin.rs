@@ -68,6 +68,14 @@ impl Shell {
             .unwrap_or_else(|| Word::unknown(Some(Source::Commands(index..self.commands.len()))))
     }
 
+    /// What arrives on standard input goes into these files.
+    fn keep<'w>(&mut self, paths: impl Iterator<Item = Option<&'w str>>, input: &Input) {
+        let Some(text) = input.text().cloned() else { return };
+        for path in paths.flatten().filter(|path| !path.starts_with('-') && *path != "/dev/stdin") {
+            self.write_file(path, FileContent::Text(text.clone()));
+        }
+    }
+
     /// Functions, aliases and scripts that this text has written itself.
     fn user_defined(&mut self, argv: &[Word], input: &Input, watch: &mut dyn Watch) -> Option<Word> {
         let name = argv[0].as_known()?;
@@ -187,14 +195,13 @@ impl Shell {
                     }
                 }
             }
-            "cp" | "mv" | "ln" | "install" | "link" => self.copy(rest),
-            "tee" => {
-                if let Some(text) = input.text().cloned() {
-                    for path in rest.iter().filter_map(Word::as_known).filter(|path| !path.starts_with('-')) {
-                        self.write_file(path, FileContent::Text(text.clone()));
-                    }
-                }
+            "cp" | "mv" | "ln" | "install" | "link"
+                if !rest.iter().any(|word| matches!(word.text(), "/dev/stdin" | "/proc/self/fd/0")) =>
+            {
+                self.copy(rest);
             }
+            "tee" | "sponge" | "cp" | "install" => self.keep(rest.iter().map(Word::as_known), input),
+            "dd" => self.keep(rest.iter().map(|word| word.as_known()?.strip_prefix("of=")), input),
             _ => {}
         }
         None

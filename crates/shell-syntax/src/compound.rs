@@ -245,9 +245,19 @@ fn never_ends(until: bool, condition: &str) -> bool {
 /// Whether a body leaves commands behind in the background, also within a text for another shell, and waits for
 /// nothing.
 fn starts_jobs(body: &ast::StmtSeq, source: &str) -> bool {
+    // What is sent to the background itself, `(sleep 9 &)`, keeps nobody waiting.
     let waits = |text: &str| {
-        text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-')
-            .any(|word| matches!(word, "wait" | "sleep" | "read" | "usleep" | "inotifywait" | "fg"))
+        let pieces: Vec<&str> = text.split(" &").collect();
+        let last = pieces.len() - 1;
+        pieces.iter().enumerate().any(|(at, piece)| {
+            let kept = if at == last || pieces[at + 1].starts_with('&') {
+                piece
+            } else {
+                piece.rsplit_once([';', '\n']).map_or("", |(before, _)| before)
+            };
+            kept.split(|c: char| !c.is_ascii_alphanumeric() && c != '-')
+                .any(|word| matches!(word, "wait" | "sleep" | "read" | "usleep" | "inotifywait" | "fg"))
+        })
     };
     let alone = |text: &str| {
         let bytes = text.as_bytes();

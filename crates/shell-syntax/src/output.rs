@@ -32,6 +32,12 @@ pub(crate) fn of(shell: &Shell, argv: &[Word], input: &Input) -> Option<Word> {
             let parent = if parent.is_empty() { "/" } else { parent };
             return Some(Word::known(format!("{}\n", if name == "basename" { base } else { parent })));
         }
+        "realpath" | "readlink" => {
+            let path = operands(rest).next()?;
+            let known = !path.contains(crate::HOLE) && (path.starts_with('/') || shell.directory.is_some());
+            let directory = shell.directory.as_deref().unwrap_or_default();
+            return known.then(|| Word::known(format!("{}\n", crate::normalise(directory, path))));
+        }
         "seq" => return seq(rest),
         _ => {}
     }
@@ -39,7 +45,10 @@ pub(crate) fn of(shell: &Shell, argv: &[Word], input: &Input) -> Option<Word> {
         Input::Text(word) | Input::Pipe { output: word, .. } => word,
         Input::Inherited | Input::File(_) => return None,
     };
-    let changed = filter(name, rest, text.as_known()?)?;
+    let changed = match text.as_known() {
+        Some(known) => filter(name, rest, known)?,
+        None => framed(name, rest)?,
+    };
     Some(text.with_text(changed))
 }
 
@@ -301,28 +310,98 @@ fn translate(rest: &[Word], text: &str) -> Option<String> {
     Some(changed.collect())
 }
 
-/// One `s` or `y` command whose pattern has nothing special in it.
+/// One `s` or `y` command whose pattern has nothing special in it, or is the whole line, its beginning or its end.
 fn substitute(rest: &[Word], text: &str) -> Option<String> {
-    let mut scripts = operands(rest);
-    let script = scripts.next()?;
-    if scripts.next().is_some() {
-        return None;
-    }
-    let kind = script.chars().next()?;
-    let delimiter = script.chars().nth(1)?;
-    let parts: Vec<&str> = script.get(1 + delimiter.len_utf8()..)?.split(delimiter).collect();
-    let [from, to, flags] = parts.as_slice() else { return None };
+    let (kind, from, to, flags) = substitution(rest)?;
     match kind {
+        's' if matches!(from.as_str(), "^" | "$" | ".*" | "^.*$" | "^.*" | ".*$" | "\\(.*\\)" | "(.*)") => {
+            Some(text.lines().map(|line| line_changed(&from, &to, line) + "\n").collect())
+        }
         's' if !from.contains(['\\', '.', '*', '[', '^', '$', '+', '?', '('])
             && !to.contains(['\\', '&']) =>
         {
-            Some(if flags.contains('g') { text.replace(from, to) } else { text.replacen(from, to, 1) })
+            Some(if flags.contains('g') { text.replace(&from, &to) } else { text.replacen(&from, &to, 1) })
         }
         'y' => {
             let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
             let change =
                 |c: char| from.iter().position(|f| *f == c).and_then(|at| to.get(at)).copied().unwrap_or(c);
             Some(text.chars().map(change).collect())
+        }
+        _ => None,
+    }
+}
+
+fn line_changed(from: &str, to: &str, line: &str) -> String {
+    match from {
+        "^" => format!("{to}{line}"),
+        "$" => format!("{line}{to}"),
+        _ => to.replace("\\1", line).replace('&', line),
+    }
+}
+
+/// The only command of a `sed`, taken apart.
+fn substitution(rest: &[Word]) -> Option<(char, String, String, String)> {
+    let mut scripts = operands(rest);
+    let script = scripts.next()?;
+    if scripts.next().is_some() {
+        return None;
+    }
+    let kind = script.chars().next().filter(|kind| matches!(kind, 's' | 'y'))?;
+    let delimiter = script.chars().nth(1)?;
+    let mut parts = vec![String::new()];
+    let mut left = script.get(1 + delimiter.len_utf8()..)?.chars();
+    while let Some(character) = left.next() {
+        match (character, parts.last_mut()?) {
+            ('\\', part) => match left.next()? {
+                next if next == delimiter => part.push(next),
+                next => part.extend(['\\', next]),
+            },
+            (character, _) if character == delimiter => parts.push(String::new()),
+            (character, part) => part.push(character),
+        }
+    }
+    let [from, to, flags] = <[String; 3]>::try_from(parts).ok()?;
+    Some((kind, from, to, flags))
+}
+
+/// What becomes of a line that nobody knows, where words are put around it: `sed 's/^/rm /'`, `awk '{print "rm " $1}'`.
+fn framed(name: &str, rest: &[Word]) -> Option<String> {
+    let hole = crate::HOLE.to_string();
+    match name {
+        "sed" => match substitution(rest)? {
+            ('s', from, to, _)
+                if matches!(from.as_str(), "^" | "$" | ".*" | "^.*$" | "^.*" | "(.*)" | "\\(.*\\)") =>
+            {
+                Some(line_changed(&from, &to, &hole) + "\n")
+            }
+            _ => None,
+        },
+        "awk" | "gawk" | "mawk" => {
+            let [script] = operands(rest).collect::<Vec<_>>().try_into().ok()?;
+            let script: &str = script;
+            let body = script.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
+            let mut left = body.strip_prefix("print")?.trim_start();
+            let mut line = String::new();
+            while !left.is_empty() {
+                if let Some(text) = left.strip_prefix('"') {
+                    let end = text.find('"').filter(|end| !text[..*end].contains('\\'))?;
+                    line.push_str(&text[..end]);
+                    left = &text[end + 1..];
+                } else if let Some(field) = left.strip_prefix('$') {
+                    line.push_str(&hole);
+                    left = field
+                        .strip_prefix("NF")
+                        .unwrap_or(field)
+                        .trim_start_matches(|c: char| c.is_ascii_digit());
+                } else {
+                    let next = left.strip_prefix(',')?;
+                    line.push(' ');
+                    left = next;
+                }
+                left = left.trim_start();
+            }
+            Some(line + "\n").filter(|line| line.contains(|c: char| c.is_alphabetic()))
         }
         _ => None,
     }

@@ -7,7 +7,7 @@ use shuck_ast as ast;
 use crate::reading::Reading;
 use crate::scan;
 use crate::shell::Function;
-use crate::{FileContent, Input, Redirect, RedirectKind, Shell, SimpleCommand, Watch, Word};
+use crate::{Doubt, FileContent, Input, Redirect, RedirectKind, Shell, SimpleCommand, Watch, Word};
 
 /// Longer texts are parsed again when they come again.
 const LONGEST_REMEMBERED: usize = 16 * 1024;
@@ -33,6 +33,31 @@ impl Shell {
             shell.run_traps(before, watch);
             output
         })
+    }
+
+    /// Runs a script out of a file, whose name is `$0` then. One that starts itself again and goes on never ends.
+    pub fn run_script(
+        &mut self,
+        path: &str,
+        text: &str,
+        positional: Vec<Word>,
+        input: &Input,
+        watch: &mut dyn Watch,
+    ) -> Word {
+        if self.calls.iter().any(|running| running == path) {
+            if self.concurrent > 0 {
+                self.doubt(Doubt::SelfReplication);
+            }
+            return Word::unknown(None);
+        }
+        self.calls.push(path.to_owned());
+        let concurrent = std::mem::take(&mut self.concurrent);
+        let name = std::mem::replace(&mut self.name, Word::known(path));
+        let output = self.run_child(text, positional, input, watch);
+        self.name = name;
+        self.concurrent = concurrent;
+        self.calls.pop();
+        output
     }
 
     /// What was to happen at the end of a shell, with the variables as they are then.

@@ -181,8 +181,17 @@ impl Shell {
         &self.surroundings
     }
 
+    /// Where commands run now; `None` after a `cd` to an unknown place.
+    pub fn directory(&self) -> Option<&str> {
+        self.directory.as_deref()
+    }
+
     /// What this text has written to a file, if it has.
     pub fn file(&self, path: &str) -> Option<&FileContent> {
+        // Most texts write nothing, and then no path has to be made whole to find that out.
+        if self.files.is_empty() {
+            return None;
+        }
         self.files.get(&self.resolve(path)?)
     }
 
