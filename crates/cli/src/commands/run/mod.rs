@@ -96,7 +96,8 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
         descriptors: if interactive { &[] } else { &streams },
     };
     let filtering = if args.danger_raw_terminal { Filtering::Off } else { Filtering::On };
-    let rules = Rules { timeout: wished.timeout, filtering, published, signals, outlet: outlet.as_mut() };
+    let (timeout, wish) = (wished.timeout, &wished.request);
+    let rules = Rules { timeout, filtering, published, signals, outlet: outlet.as_mut(), wish };
     let ended = supervise::supervise(prepared, &plan, &start, rules, &entry);
     if let Some(outlet) = &outlet {
         outlet.close();
@@ -106,6 +107,7 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
         outcome::tell_layer(layer);
     }
     let (report, end) = ended?;
+    outcome::tell_rest(&end);
     entry.ended(end.how)?;
     if plan.network != Network::Host {
         outcome::tell_missing(&report);

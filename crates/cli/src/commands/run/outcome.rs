@@ -25,8 +25,8 @@ pub fn not_begun(error: &io::Error) -> Failure {
         .hint("see how many processes you may have, and how many there are")
 }
 
-/// What the network had to say meanwhile, at a moment when nobody else has the terminal.
-pub fn tell_network(end: &End) {
+/// What there was to say meanwhile, at a moment when nobody else has the terminal.
+pub fn tell_rest(end: &End) {
     for line in &end.told {
         eprintln!("cofferdam: {line}");
     }
