@@ -44,12 +44,13 @@ fn req_i06_a_secret_that_the_host_rewrites_in_place_stays_hidden() {
     assert_eq!(read, "");
 }
 
-/// What a command runs is looked at when it starts. An interpreter opens its script by its name when it comes to it: no
-/// mount keeps a name from being taken by another file of the host.
+/// What the rules let through is looked at when it starts, and nobody was asked to approve it: its scripts are opened by
+/// their names, so that what a person edits while it runs is seen. A script that a person approved keeps its bytes
+/// (`approved_bytes.rs`), until the host renames another one to its name.
 #[test]
-fn known_gap_a_script_that_is_exchanged_while_its_command_runs_is_the_new_one() {
+fn known_gap_a_script_that_nobody_was_asked_about_may_change_while_its_command_runs() {
     let home = Home::new();
-    home.write("project/run.sh", "echo approved");
+    home.write("project/run.sh", "echo first");
     let printed = printed_after(&home, "sh run.sh", || {
         home.write("project/run.sh", "echo other");
     });

@@ -8,8 +8,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use cofferdam_linux_sys::clone::{self, Forked};
-use cofferdam_linux_sys::descriptors;
 use cofferdam_linux_sys::mount::Tree;
+use cofferdam_linux_sys::{descriptors, footprint};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
@@ -62,6 +62,7 @@ impl Hand {
                 Covers::find()
             });
             let why = entered.as_ref().err().map(ToString::to_string);
+            footprint::shrink();
             let served = theirs.send(&why, &[]).and_then(|()| entered?.serve(&theirs));
             std::process::exit(i32::from(served.is_err()));
         }

@@ -12,6 +12,7 @@ use std::io;
 use std::os::fd::AsFd;
 
 use cofferdam_approvals::Backend;
+use cofferdam_sandbox::approved_files;
 use cofferdam_sandbox::launch::{self, Prepared, Start};
 use cofferdam_sandbox::messages::Last;
 use cofferdam_sandbox::plan::Network;
@@ -69,7 +70,10 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
     let mut outlet = wished.open_outlet(&session_name(), telling, server)?;
     let entry = Entry::new(&admitted, wished.request.profile, wished.request.network);
     let layer = if args.overlay { Some(wished.add_layer(&args.command)?) } else { None };
-    let plan = wished.plan()?;
+    let mut plan = wished.plan()?;
+    if admitted.approved().by_person() {
+        approved_files::cover(&mut plan, &admitted.files());
+    }
     if plan.looked.unfinished {
         eprintln!(
             "cofferdam: {} names were looked through for secrets, and there are more; name others with --hide",
