@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use cofferdam_linux_sys::clone::{self, Forked};
+use cofferdam_linux_sys::clone::{self, Cloned};
 use cofferdam_linux_sys::mount::Tree;
 use cofferdam_linux_sys::{descriptors, footprint};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
@@ -51,8 +51,8 @@ impl Hand {
             .map_err(|_| io::Error::other("the sandbox has no tree of files of its own"))?;
         let (ours, theirs) = Channel::pair()?;
         let parent = rustix::process::getpid();
-        let forked = clone::fork()?;
-        if forked == Forked::Child {
+        let copied = clone::copy()?;
+        if matches!(copied, Cloned::Child) {
             drop(ours);
             let entered = enter(&theirs, user, mounts).and_then(|()| {
                 // The parent may have died before the line that binds this process to it.
@@ -67,9 +67,9 @@ impl Hand {
             std::process::exit(i32::from(served.is_err()));
         }
         drop(theirs);
-        let process = match forked {
-            Forked::Parent { child } => Pid::from_raw(child),
-            Forked::Child => None,
+        let process = match copied {
+            Cloned::Parent { pid, .. } => Pid::from_raw(pid),
+            Cloned::Child => None,
         };
         match ours.receive::<Option<String>>()? {
             Some((None, _)) => Ok(Self { channel: Some(ours), process }),
