@@ -244,3 +244,51 @@ fn req_a16_a_program_keeps_its_name_and_finds_itself() {
     let outcome = place.run(&["run", "--", "./tool", "-c", text]).expect_status(0);
     assert_eq!(outcome.stdout(), format!("./tool {}\n", program.display()));
 }
+
+/// A place where whoever is asked says yes, and a script.
+fn with_yes() -> Place {
+    let place = Place::new();
+    let yes = "#!/bin/sh\ndigest=$(sed 's/.*\"digest\": *\"//;s/\".*//' | head -n 1)\n\
+        printf '{\"digest\": \"%s\", \"answer\": \"allow\", \"scope\": \"once\"}' \"$digest\"\n";
+    let notify = place.0.write("notify.sh", yes);
+    fs::set_permissions(&notify, fs::Permissions::from_mode(0o700)).expect("a program");
+    let notify = notify.to_str().expect("a path").to_owned();
+    place.0.write("cofferdam/config.toml", format!("[approval]\nnotify = [{notify:?}]\n"));
+    place.0.write("project/run.sh", "echo approved");
+    place
+}
+
+/// With this in a command, somebody is asked.
+const ASKS: &str = "git push --force 2>/dev/null; true";
+
+/// What a script prints that the host writes to while its command runs.
+fn printed_after_a_write(last: &str) -> String {
+    let later = format!("touch ready; until [ -e go ]; do sleep 0.01; done; sh run.sh; {last}");
+    let place = with_yes();
+    let project = place.workspace();
+    let child = place.call(&["run", "--session-kind", "gateway", "--", "sh", "-c", &later]).spawn();
+    wait_until("the command runs", || project.join("ready").exists());
+    fs::write(project.join("run.sh"), "echo other").expect("a write");
+    fs::write(project.join("go"), "").expect("a file");
+    let output = child.wait_with_output().expect("its end");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn req_a16_a_script_that_a_person_approved_keeps_its_bytes_while_its_command_runs() {
+    assert_eq!(printed_after_a_write(ASKS), "approved\n");
+    assert_eq!(printed_after_a_write("true"), "other\n", "nobody was asked about it");
+}
+
+#[test]
+fn req_a16_nothing_inside_changes_a_script_that_a_person_approved() {
+    const CHANGES: &str = "echo 'echo other' > new; mv -f new run.sh; sh run.sh";
+    let place = with_yes();
+    let run = |last: &str| {
+        let command = format!("{CHANGES}; {last}");
+        place.call(&["run", "--session-kind", "gateway", "--", "sh", "-c", &command]).run().stdout()
+    };
+    assert_eq!(run(ASKS), "approved\n");
+    assert_eq!(place.0.read("project/run.sh"), "echo approved");
+    assert_eq!(run("true"), "other\n", "nobody was asked about it");
+}

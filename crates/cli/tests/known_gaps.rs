@@ -1,8 +1,5 @@
 //! What a sandbox over the workspace itself does not stop. Each test shows the gap, so that it fails on the day it
 //! is closed, and names the way around it.
-//!
-//! Hiding is a mount over a file that exists. What appears later, or takes the place of a hidden file by a rename on
-//! the host, was never covered: the kernel takes a mount away with the name it stands on.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -36,27 +33,7 @@ fn printed_after(home: &Home, then: &str, change: impl FnOnce()) -> String {
     rest
 }
 
-#[test]
-fn known_gap_a_secret_that_the_host_makes_later_is_seen() {
-    let home = Home::new();
-    home.write("project/README", "");
-    let read = read_after(&home, || {
-        home.write("project/.env", VALUE);
-    });
-    assert!(read.contains(VALUE), "closed: make it a row of threats_files.rs");
-}
-
-#[test]
-fn known_gap_a_secret_that_the_host_replaces_by_a_rename_is_seen() {
-    let home = Home::new();
-    home.write("project/.env", "before");
-    home.write("project/new", VALUE);
-    let at = |name: &str| home.path().join("project").join(name);
-    let read = read_after(&home, || fs::rename(at("new"), at(".env")).expect("a rename"));
-    assert!(read.contains(VALUE), "closed: make it a row of threats_files.rs");
-}
-
-/// The twin: what the host writes into a file that is hidden stays hidden.
+/// What the host writes into a file that is hidden stays hidden.
 #[test]
 fn req_i06_a_secret_that_the_host_rewrites_in_place_stays_hidden() {
     let home = Home::new();
@@ -67,12 +44,13 @@ fn req_i06_a_secret_that_the_host_rewrites_in_place_stays_hidden() {
     assert_eq!(read, "");
 }
 
-/// What a command runs is looked at when it starts. An interpreter opens its script by its name when it comes to it: no
-/// mount keeps a name from being taken by another file of the host.
+/// What the rules let through is looked at when it starts, and nobody was asked to approve it: its scripts are opened by
+/// their names, so that what a person edits while it runs is seen. A script that a person approved keeps its bytes
+/// (`approved_bytes.rs`), until the host renames another one to its name.
 #[test]
-fn known_gap_a_script_that_is_exchanged_while_its_command_runs_is_the_new_one() {
+fn known_gap_a_script_that_nobody_was_asked_about_may_change_while_its_command_runs() {
     let home = Home::new();
-    home.write("project/run.sh", "echo approved");
+    home.write("project/run.sh", "echo first");
     let printed = printed_after(&home, "sh run.sh", || {
         home.write("project/run.sh", "echo other");
     });

@@ -112,7 +112,7 @@ fn req_i06_a_hidden_name_of_the_persons_own_is_hidden() {
     assert_eq!(run(&home, &["--", "cat", "plan.txt"]).stdout(), "mine");
     assert_eq!(run(&home, &["--hide", "plan.txt", "--", "cat", "plan.txt"]).stdout(), "");
     let slip = run(&home, &["--hide", "plam.txt", "--", "true"]).expect_status(0);
-    assert!(slip.stderr().contains("nothing is hidden there"), "{}", slip.stderr());
+    assert!(slip.stderr().contains("it is hidden when it appears"), "{}", slip.stderr());
 }
 
 #[test]

@@ -33,10 +33,25 @@ pub fn sha256(mut file: &File) -> io::Result<String> {
     let mut rest = Read::by_ref(&mut file).take(MOST);
     loop {
         match rest.read(&mut buffer)? {
-            0 => return Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()),
+            0 => return Ok(hexadecimal(hash.finalize().as_ref())),
             read => hash.update(&buffer[..read]),
         }
     }
+}
+
+/// What is in a file of at most `most` bytes, if that is what was known: read once, so that the bytes that are given are
+/// the bytes that were compared.
+pub fn known_contents(path: &Path, sha256: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
+    let file = open(path)?;
+    let mut bytes = Vec::new();
+    (&file).take(most.min(MOST) + 1).read_to_end(&mut bytes)?;
+    let known =
+        bytes.len() as u64 <= most.min(MOST) && hexadecimal(Sha256::digest(&bytes).as_ref()) == sha256;
+    Ok(known.then_some(bytes))
+}
+
+fn hexadecimal(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// From here on whoever opens this file for writing waits, until the descriptor is closed or the kernel's patience
@@ -64,6 +79,10 @@ mod tests {
         std::fs::write(&path, "abc").unwrap();
         let known = sha256(&open(&path).unwrap()).unwrap();
         assert_eq!(known, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_eq!(known_contents(&path, &known, 3).unwrap(), Some(b"abc".to_vec()));
+        assert_eq!(known_contents(&path, &known, 2).unwrap(), None, "it is longer");
+        std::fs::write(&path, "abd").unwrap();
+        assert_eq!(known_contents(&path, &known, 3).unwrap(), None);
         let pipe = place.path().join("pipe");
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
         assert!(open(&pipe).is_err() && open(place.path()).is_err());

@@ -46,6 +46,12 @@ impl Tree {
         Ok(Self(rustix::mount::open_tree(CWD, path, flags)?))
     }
 
+    /// A copy of the one mount at `path`, under the same condition as [`bind`].
+    pub fn copy_at(path: &CStr) -> io::Result<Self> {
+        let flags = OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::OPEN_TREE_CLONE;
+        Ok(Self(rustix::mount::open_tree(CWD, path, flags)?))
+    }
+
     /// A copy of the tree below an open descriptor.
     pub fn copy_of(descriptor: BorrowedFd<'_>) -> io::Result<Self> {
         let flags = OpenTreeFlags::OPEN_TREE_CLOEXEC

@@ -2,13 +2,19 @@
 //! nothing between the look and the start.
 //!
 //! A program is started from the very descriptor that was read, with writers kept out, so that its name may lead
-//! anywhere by then. Where it stops: an interpreter opens its script by its name, as does the kernel for a script with
-//! an interpreter in its first line. Handing the bytes over under another name was rejected, because a script finds its
-//! neighbours by its own; so was a mount over the name, which the host takes away with a rename, and which would keep a
-//! person from editing what runs.
+//! anywhere by then. An interpreter opens its script by its name, as does the kernel for a script with an interpreter in
+//! its first line. So where a person has said yes to a script, a one-shot sandbox has the approved bytes under that name
+//! ([`cover`]), and nobody writes to them, inside or outside.
+//!
+//! Where it stops: the host takes a mount away when it renames another file to that name, or its directory. What the rules
+//! let through and nobody was asked about is not covered, so that a server sees what is edited while it runs, and a
+//! script that writes itself anew works; nor is anything in a session, where the next command must see the file as it is.
+//! Handing the bytes over under another name was rejected, because a script finds its neighbours by its own.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +23,7 @@ use rustix::fs::StatVfsMountFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::messages::NotStarted;
+use crate::plan::{Access, Operation, Plan};
 use crate::text::Text;
 
 /// A file that was read when a command was approved.
@@ -26,6 +33,39 @@ pub struct ApprovedFile {
     /// In hexadecimal digits.
     pub sha256: String,
 }
+
+/// A script that is longer is looked at again, and not covered.
+const LONGEST: u64 = 1 << 20;
+
+/// Has a plan show what was approved, in every place that could be changed. A file that has changed by now is left to the
+/// last look, which refuses it.
+pub fn cover(plan: &mut Plan, files: &[ApprovedFile]) {
+    let mut covers = Vec::new();
+    for file in files {
+        let Ok(path) = file.path.as_path().canonicalize() else { continue };
+        let changeable = plan.files.iter().rev().find_map(|operation| match operation {
+            Operation::Bind { path: shown, access, .. } if path.starts_with(shown.as_path()) => {
+                Some(*access == Access::Writable)
+            }
+            Operation::Layered { path: shown, .. } if path.starts_with(shown.as_path()) => Some(true),
+            _ => None,
+        });
+        let contents = known_file::known_contents(&path, &file.sha256, LONGEST);
+        if let (Some(true), Ok(Some(contents))) = (changeable, contents)
+            // It is started from its descriptor.
+            && !contents.starts_with(ELF)
+        {
+            let contents = OsString::from_vec(contents).into();
+            covers.push(Operation::Approved { path: path.into(), contents });
+        }
+    }
+    let at =
+        plan.files.iter().rposition(|operation| *operation == Operation::Seal).unwrap_or(plan.files.len());
+    plan.files.splice(at..at, covers);
+}
+
+/// How a program for the processor begins.
+const ELF: &[u8] = b"\x7fELF";
 
 /// Looks at all of them again. If one is the program itself, and can be started from its descriptor, that is the answer.
 pub fn look_again(files: &[ApprovedFile], program: &Path) -> Result<Option<File>, NotStarted> {
@@ -69,5 +109,5 @@ fn starts_by_descriptor(file: &File) -> bool {
     let mut head = [0; 4];
     let changeable =
         rustix::fs::fstatvfs(file).is_ok_and(|place| !place.f_flag.contains(StatVfsMountFlags::RDONLY));
-    changeable && file.read_exact_at(&mut head, 0).is_ok() && head == *b"\x7fELF"
+    changeable && file.read_exact_at(&mut head, 0).is_ok() && head == *ELF
 }

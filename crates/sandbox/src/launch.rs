@@ -55,6 +55,8 @@ pub enum News {
     },
     /// A socket on its way to a port inside; none if nobody listens there.
     Connected(Option<OwnedFd>),
+    /// A way into its tree of files: its user and its mount namespace; nothing where it has none.
+    Namespaces(Vec<OwnedFd>),
     /// The sandbox is gone, with the command that was its last if that ended by itself; these names were set aside.
     Gone {
         ended: Option<Ended>,
@@ -265,6 +267,11 @@ impl Sandbox {
         self.channel.send(&ToSandbox::Connect { id, port }, &[])
     }
 
+    /// Asks for a way into the tree of files; it comes as news.
+    pub fn ask_for_namespaces(&self) -> io::Result<()> {
+        self.channel.send(&ToSandbox::Namespaces, &[])
+    }
+
     /// Ends a command and everything it has started, and nothing else.
     pub fn end(&self, id: u64) -> io::Result<()> {
         self.channel.send(&ToSandbox::End { id }, &[])
@@ -281,6 +288,7 @@ impl Sandbox {
             Some((FromSandbox::Connected { id }, mut descriptors)) => {
                 (id, News::Connected(descriptors.pop()))
             }
+            Some((FromSandbox::Namespaces, descriptors)) => (0, News::Namespaces(descriptors)),
             Some((FromSandbox::Over { ended, met, held }, _)) => (0, News::Gone { ended, met, held }),
             Some((FromSandbox::Begun | FromSandbox::Built { .. } | FromSandbox::NotBuilt(_), _)) | None => {
                 (0, News::Gone { ended: None, met: None, held: Vec::new() })

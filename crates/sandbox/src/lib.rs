@@ -9,6 +9,7 @@ mod control_group;
 pub mod diagnosis;
 pub mod doors;
 mod landlock;
+pub mod late;
 pub mod launch;
 pub mod layout;
 pub mod messages;

@@ -40,6 +40,8 @@ pub enum ToSandbox {
     End {
         id: u64,
     },
+    /// Asks for a way into the sandbox's tree of files, for covering what appears in it later.
+    Namespaces,
 }
 
 /// Whether the sandbox ends with a command.
@@ -87,6 +89,8 @@ pub enum FromSandbox {
     Connected {
         id: u64,
     },
+    /// With the user and the mount namespace; without them where there are none.
+    Namespaces,
     /// The last message: how the command ended that the sandbox ended with, and names that the host would have run,
     /// set aside under another one.
     Over {

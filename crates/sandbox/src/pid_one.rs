@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use cofferdam_linux_sys::signals::Signals;
 use cofferdam_linux_sys::{footprint, limits};
 use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::fs::{CWD, Mode, OFlags};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::process::{Pid, Signal};
 
@@ -107,6 +108,13 @@ fn connect(port: u16) -> io::Result<OwnedFd> {
         Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(socket),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The namespaces that the tree of files belongs to. Nobody else can open them, because nobody may look into this process;
+/// whoever gets them has rights over them only if the person is the same.
+fn own_namespaces() -> io::Result<Vec<OwnedFd>> {
+    let open = |path| rustix::fs::openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+    Ok(vec![open(c"/proc/self/ns/user")?, open(c"/proc/self/ns/mnt")?])
 }
 
 /// What comes after a message or a death.
@@ -255,6 +263,15 @@ impl<'a> Init<'a> {
             }
             ToSandbox::End { id } => {
                 self.trees.end(id);
+                Ok(Then::GoOn)
+            }
+            ToSandbox::Namespaces => {
+                let opened = match self.walls {
+                    Walls::Namespaces(_) => own_namespaces().unwrap_or_default(),
+                    Walls::Alone(_) => Vec::new(),
+                };
+                let handed: Vec<_> = opened.iter().map(AsFd::as_fd).collect();
+                self.channel.send(&FromSandbox::Namespaces, &handed)?;
                 Ok(Then::GoOn)
             }
         }

@@ -111,6 +111,12 @@ pub enum Operation {
     Mask {
         path: Text,
     },
+    /// A file of the person's that was approved by a person, with the bytes that were approved, whatever is written to
+    /// it on the host.
+    Approved {
+        path: Text,
+        contents: Text,
+    },
     /// What stands at this path of the new tree, from here on read-only.
     Freeze {
         path: Text,
@@ -172,6 +178,7 @@ impl fmt::Display for Operation {
             Self::Layered { path, .. } => write!(f, "layered    {path} (writes go to a layer)"),
             Self::Private { path, bytes } => write!(f, "private    {path} ({} MiB at most)", bytes >> 20),
             Self::Mask { path } => write!(f, "hidden     {path}"),
+            Self::Approved { path, .. } => write!(f, "approved   {path} (read-only, as it was approved)"),
             Self::Freeze { path } => write!(f, "read-only  {path}"),
             Self::Processes { path, .. } => write!(f, "processes  {path} (the sandbox's own)"),
             Self::Terminals { path } => write!(f, "terminals  {path}"),

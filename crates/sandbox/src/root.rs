@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use cofferdam_linux_sys::mount::{self, Restrictions, Tree};
-use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Timespec, Timestamps};
 use rustix::io::Errno;
 
 use crate::plan::{Access, Kind, Operation};
@@ -34,6 +34,8 @@ const EMPTY_DIRECTORY: &CStr = c"/proc/directory";
 /// Memory that all private places of one size share, each a directory of it: a file system for every one of them would
 /// take longer to make, and they would be that many times the size together.
 const POOL: &CStr = c"/proc/pool";
+/// Where approved files are kept, beside the tree, each below its own path.
+const APPROVED: &[u8] = b"/proc/approved";
 /// A file of the system that is no longer than this is copied: a mount costs more.
 const SMALL: usize = 64 << 10;
 
@@ -141,6 +143,9 @@ impl Root {
             Operation::Seal => mount::restrict_top(c".", Restrictions::READ_ONLY),
             Operation::Bind { path, from, access } => self.bind(path.as_path(), from.as_path(), *access),
             Operation::Mask { path } => self.mask(path.as_path()),
+            Operation::Approved { path, contents } => {
+                self.approved(path.as_path(), contents.as_os_str().as_bytes())
+            }
             Operation::Layered { path, layer } => self.layered(path.as_path(), layer.as_path()),
         }
     }
@@ -222,6 +227,29 @@ impl Root {
             _ => EMPTY_FILE,
         };
         Tree::copy(Path::new(OsStr::from_bytes(mask.to_bytes())))?.attach(target.as_fd())
+    }
+
+    /// Puts the approved bytes over a file. Where there is none, or something else, whoever starts the command finds that
+    /// out.
+    fn approved(&self, path: &Path, contents: &[u8]) -> io::Result<()> {
+        let Ok(target) = self.open(path) else { return Ok(()) };
+        let found = rustix::fs::fstat(&target)?;
+        if !FileType::from_raw_mode(found.st_mode).is_file() {
+            return Ok(());
+        }
+        let place = text(OsStr::from_bytes(&[APPROVED, b"/", path.as_os_str().as_bytes()].concat()))?;
+        write_file(&place, contents)?;
+        // As it was, for programs that compare times and for those that start it.
+        let time = |seconds, nanoseconds| Timespec { tv_sec: seconds, tv_nsec: nanoseconds };
+        let times = Timestamps {
+            last_access: time(found.st_atime, found.st_atime_nsec as i64),
+            last_modification: time(found.st_mtime, found.st_mtime_nsec as i64),
+        };
+        rustix::fs::utimensat(CWD, &place, &times, AtFlags::empty())?;
+        rustix::fs::chmod(&place, Mode::from_raw_mode(found.st_mode & 0o555))?;
+        let tree = Tree::copy(Path::new(OsStr::from_bytes(place.to_bytes())))?;
+        tree.restrict(Restrictions::READ_ONLY)?;
+        tree.attach(target.as_fd())
     }
 
     /// Opens a path of the new tree; a link on the way is an error, so that nothing leads elsewhere.

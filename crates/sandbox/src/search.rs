@@ -41,13 +41,19 @@ pub struct Findings {
 }
 
 pub fn search(survey: &dyn Survey, root: &Path, bounds: Bounds) -> Findings {
+    search_from(survey, root, root, bounds)
+}
+
+/// The same for what is below `start`, which is in the tree of `root`.
+pub fn search_from(survey: &dyn Survey, root: &Path, start: &Path, bounds: Bounds) -> Findings {
     let mut search = Search { survey, root, bounds, contents: 0, inodes: Vec::new() };
     let mut findings = Findings::default();
+    let first = || Directory::below(root, start);
     let (names, whole) =
-        walk(survey, root, bounds, |entry, directory| search.judge(entry, directory, &mut findings));
+        walk(survey, first(), bounds, |entry, directory| search.judge(entry, directory, &mut findings));
     if !search.inodes.is_empty() {
         // A second hard link to a secret is the same secret under a harmless name.
-        walk(survey, root, bounds, |entry, directory| {
+        walk(survey, first(), bounds, |entry, directory| {
             let path = search.inodes.contains(&entry.inode).then(|| directory.path.join(entry.name));
             findings.secrets.extend(path.filter(|path| !findings.secrets.contains(path)));
             Below::Enter
@@ -56,6 +62,18 @@ pub fn search(survey: &dyn Survey, root: &Path, bounds: Bounds) -> Findings {
     findings.names = names;
     findings.unfinished = !whole || search.contents > bounds.contents;
     findings
+}
+
+/// Whether what a directory in the tree of `root` says about one of its names is about a secret.
+pub fn is_secret(survey: &dyn Survey, root: &Path, directory: &Path, entry: &Entry<'_>) -> bool {
+    let mut search = Search { survey, root, bounds: Bounds::WORKSPACE, contents: 0, inodes: Vec::new() };
+    let harmless = entry.name == ".git" || entry.kind == Kind::Socket;
+    !harmless && search.is_secret(entry, &Directory::below(root, directory))
+}
+
+/// Whether a search leaves a directory of this name out.
+pub fn is_left_out(name: &OsStr) -> bool {
+    layout::NOT_SEARCHED.iter().any(|skipped| name == *skipped)
 }
 
 /// Whether a walk goes into a directory.
@@ -73,15 +91,22 @@ struct Directory {
     dotted: bool,
 }
 
+impl Directory {
+    fn below(root: &Path, path: &Path) -> Self {
+        let below = path.strip_prefix(root).unwrap_or(Path::new(""));
+        Self { path: path.to_owned(), depth: below.iter().count(), dotted: below.iter().any(is_dotted) }
+    }
+}
+
 /// Goes through a tree, the nearest names first, and tells how many it has seen and whether that was all.
 fn walk(
     survey: &dyn Survey,
-    root: &Path,
+    first: Directory,
     bounds: Bounds,
     mut visit: impl FnMut(&Entry<'_>, &Directory) -> Below,
 ) -> (u64, bool) {
     let mut names = 0;
-    let mut queue = VecDeque::from([Directory { path: root.to_owned(), depth: 0, dotted: false }]);
+    let mut queue = VecDeque::from([first]);
     while let Some(directory) = queue.pop_front() {
         if names >= bounds.names || directory.depth > bounds.depth {
             return (names, false);
@@ -90,7 +115,7 @@ fn walk(
             names += 1;
             // Most names are those of files, so nothing is made of a name before it is known to matter.
             let enter = visit(&entry, &directory) == Below::Enter && entry.kind == Kind::Directory;
-            if enter && !layout::NOT_SEARCHED.iter().any(|skipped| entry.name == *skipped) {
+            if enter && !is_left_out(entry.name) {
                 let path = directory.path.join(entry.name);
                 let dotted = directory.dotted || is_dotted(entry.name);
                 queue.push_back(Directory { path, depth: directory.depth + 1, dotted });

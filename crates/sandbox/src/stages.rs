@@ -211,7 +211,8 @@ fn map_identity(identity: Identity) -> io::Result<()> {
     fs::write("/proc/self/uid_map", format!("{user} {user} 1\n"))
 }
 
-fn leave_standard_streams() -> io::Result<()> {
+/// Nothing is read from, or written to, whatever this process was started with.
+pub fn leave_standard_streams() -> io::Result<()> {
     let null = fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;

@@ -63,6 +63,9 @@ pub enum Command {
     /// Serves the file tools of a script, inside its sandbox
     #[command(hide = true)]
     FileTools,
+    /// Watches for secrets that appear while a sandbox runs; started by whoever holds one
+    #[command(hide = true)]
+    LateSecrets,
     Session(session::SessionArgs),
     Overlay(overlay::OverlayArgs),
     Doctor(doctor::DoctorArgs),

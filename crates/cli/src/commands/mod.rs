@@ -11,6 +11,7 @@ mod egress;
 mod env;
 mod exec_code;
 mod hook;
+mod late_secrets;
 mod man;
 mod overlay;
 mod providers;
@@ -33,6 +34,7 @@ pub fn run(args: Args, begun: Option<run::Begun>) -> Result<Exit, Failure> {
         Command::Run(args) => run::run(&args, begun.unwrap_or_else(run::begin)),
         Command::ExecCode(args) => exec_code::run(&args),
         Command::FileTools => exec_code::file_tools(),
+        Command::LateSecrets => late_secrets::serve(),
         Command::Session(args) => session::run(&args.command),
         Command::Overlay(args) => overlay::run(&args),
         Command::Doctor(args) => doctor::run(&args),

@@ -55,8 +55,8 @@ pub fn run_captured(mut command: ChildCommand<'_>, limits: Limits) -> Result<Cap
             Some(bytes)
         }
         Input::Pipe | Input::Nothing => None,
-        Input::Inherited => {
-            command.input = Input::Inherited;
+        other @ (Input::Inherited | Input::Connection(_)) => {
+            command.input = other;
             None
         }
     };

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -24,6 +25,8 @@ pub enum Input {
     Inherited,
     /// A pipe that the caller writes to; with [`super::run_captured`], nothing.
     Pipe,
+    /// One end of a connection.
+    Connection(OwnedFd),
     /// These bytes; only [`super::run_captured`] writes them, and they are wiped afterwards.
     Bytes(Zeroizing<Vec<u8>>),
 }
@@ -54,6 +57,7 @@ pub enum Lifetime {
 /// A command that has not been started. There is no `Debug`, because its environment has none.
 pub struct ChildCommand<'a> {
     pub(super) program: Program,
+    called: Option<OsString>,
     arguments: Vec<OsString>,
     environment: &'a ChildEnvironment,
     directory: PathBuf,
@@ -69,6 +73,7 @@ impl<'a> ChildCommand<'a> {
     pub fn new(program: Program, environment: &'a ChildEnvironment) -> Self {
         Self {
             program,
+            called: None,
             arguments: Vec::new(),
             environment,
             directory: PathBuf::from("/"),
@@ -77,6 +82,13 @@ impl<'a> ChildCommand<'a> {
             stderr: Output::default(),
             lifetime: Lifetime::default(),
         }
+    }
+
+    /// What it is called in a list of processes, if not by its path.
+    #[must_use]
+    pub fn called(mut self, name: impl Into<OsString>) -> Self {
+        self.called = Some(name.into());
+        self
     }
 
     #[must_use]
@@ -128,10 +140,14 @@ impl<'a> ChildCommand<'a> {
             .stdin(match self.input {
                 Input::Nothing => Stdio::null(),
                 Input::Inherited => Stdio::inherit(),
+                Input::Connection(end) => Stdio::from(end),
                 Input::Pipe | Input::Bytes(_) => Stdio::piped(),
             })
             .stdout(self.stdout.stdio())
             .stderr(self.stderr.stdio());
+        if let Some(name) = &self.called {
+            command.arg0(name);
+        }
         restrict_before_exec(&mut command, self.lifetime);
         match command.spawn() {
             Ok(child) => Running::new(child, program, self.lifetime),

@@ -14,6 +14,7 @@ use cofferdam_audit::{CommandText, Label};
 use cofferdam_exec_broker::limits::{Clock, Limits};
 use cofferdam_exec_broker::{Broker, Door, Language, Peers, module};
 use cofferdam_linux_sys::signals::Signals;
+use cofferdam_sandbox::late::Late;
 use cofferdam_sandbox::launch::{News, Prepared, Sandbox, Start};
 use cofferdam_sandbox::layout;
 use cofferdam_sandbox::messages::{Ended, Last};
@@ -31,6 +32,7 @@ use super::passing::admit_server;
 use super::script::Script;
 use super::streams::Capture;
 use super::toolbox::{SCRIPT, Shared, Toolbox};
+use crate::commands::late_secrets::LateSecrets;
 use crate::commands::run::supervise::{GRACE, PASSED_ON, TERM};
 use crate::commands::run::wish::Wished;
 use crate::commands::run::{outcome as run_outcome, record};
@@ -142,7 +144,8 @@ pub fn run(job: Job, prepared: Prepared, began: Instant) -> Result<Outcome, Fail
     broker.serve_stream(stream);
     let at_door = Arc::clone(&broker);
     thread::spawn(move || at_door.serve_door(&door));
-    let end = Watch { sandbox: &sandbox, toolbox: &toolbox, how: None, deadline: None, session }
+    let late = (LateSecrets::new(), Late::of(&toolbox.wished.request, &plan));
+    let end = Watch { sandbox: &sandbox, toolbox: &toolbox, how: None, deadline: None, session, late }
         .watch(&signals)
         .map_err(failed)?;
     broker.end();
@@ -218,6 +221,12 @@ fn words(language: Language) -> Vec<OsString> {
     language.interpreter().iter().map(|word| OsString::from(*word)).chain([script.into()]).collect()
 }
 
+fn tell(line: Option<String>) {
+    if let Some(line) = line {
+        eprintln!("cofferdam: {line}");
+    }
+}
+
 /// Why the script is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum How {
@@ -239,6 +248,8 @@ struct Watch<'a> {
     deadline: Option<Instant>,
     /// How the session stood when the script was approved.
     session: Revocation,
+    /// The watch for secrets that appear, and what it is about.
+    late: (LateSecrets, Late),
 }
 
 impl Watch<'_> {
@@ -254,17 +265,23 @@ impl Watch<'_> {
             if self.how.is_none() && self.toolbox.revocation().as_ref() != Some(&self.session) {
                 self.ask_to_end(How::Revoked);
             }
-            let wait = left.min(LOOK);
+            self.late.0.go_on(self.sandbox);
+            let wait = left.min(LOOK).min(self.late.0.wait().unwrap_or(LOOK));
             let wait = Timespec { tv_sec: 0, tv_nsec: i64::from(wait.subsec_nanos()) };
-            let mut ready = [
+            let mut ready = vec![
                 PollFd::new(self.sandbox, PollFlags::IN),
                 PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN),
             ];
+            ready.extend(self.late.0.descriptor().map(|late| PollFd::from_borrowed_fd(late, PollFlags::IN)));
             match rustix::event::poll(&mut ready, Some(&wait)) {
                 Err(rustix::io::Errno::INTR) => continue,
                 other => other?,
             };
-            let [news, signalled] = ready.map(|ready| !ready.revents().is_empty());
+            let ready: Vec<bool> = ready.iter().map(|ready| !ready.revents().is_empty()).collect();
+            let (news, signalled) = (ready[0], ready[1]);
+            if ready.get(2) == Some(&true) {
+                tell(self.late.0.hear());
+            }
             while let (true, Some(signal)) = (signalled, signals.next()?) {
                 self.ask_to_end(How::Interrupted(signal));
             }
@@ -287,6 +304,9 @@ impl Watch<'_> {
                     );
                 }
                 return Ok(true);
+            }
+            (_, News::Namespaces(namespaces)) => {
+                tell(self.late.0.begin(&self.late.1, &namespaces));
             }
             (SCRIPT, News::Ended { how, .. }) => self.over(How::Ended(how)),
             (SCRIPT, News::NotStarted(_)) => self.over(How::NotStarted),

@@ -12,6 +12,7 @@ use std::io;
 use std::os::fd::AsFd;
 
 use cofferdam_approvals::Backend;
+use cofferdam_sandbox::approved_files;
 use cofferdam_sandbox::launch::{self, Prepared, Start};
 use cofferdam_sandbox::messages::Last;
 use cofferdam_sandbox::plan::Network;
@@ -69,7 +70,10 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
     let mut outlet = wished.open_outlet(&session_name(), telling, server)?;
     let entry = Entry::new(&admitted, wished.request.profile, wished.request.network);
     let layer = if args.overlay { Some(wished.add_layer(&args.command)?) } else { None };
-    let plan = wished.plan()?;
+    let mut plan = wished.plan()?;
+    if admitted.approved().by_person() {
+        approved_files::cover(&mut plan, &admitted.files());
+    }
     if plan.looked.unfinished {
         eprintln!(
             "cofferdam: {} names were looked through for secrets, and there are more; name others with --hide",
@@ -96,7 +100,8 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
         descriptors: if interactive { &[] } else { &streams },
     };
     let filtering = if args.danger_raw_terminal { Filtering::Off } else { Filtering::On };
-    let rules = Rules { timeout: wished.timeout, filtering, published, signals, outlet: outlet.as_mut() };
+    let (timeout, wish) = (wished.timeout, &wished.request);
+    let rules = Rules { timeout, filtering, published, signals, outlet: outlet.as_mut(), wish };
     let ended = supervise::supervise(prepared, &plan, &start, rules, &entry);
     if let Some(outlet) = &outlet {
         outlet.close();
@@ -106,6 +111,7 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
         outcome::tell_layer(layer);
     }
     let (report, end) = ended?;
+    outcome::tell_rest(&end);
     entry.ended(end.how)?;
     if plan.network != Network::Host {
         outcome::tell_missing(&report);

@@ -25,14 +25,22 @@ pub fn not_begun(error: &io::Error) -> Failure {
         .hint("see how many processes you may have, and how many there are")
 }
 
-/// What the network had to say meanwhile, at a moment when nobody else has the terminal.
-pub fn tell_network(end: &End) {
-    eprint!("{}", network(end));
+/// What there was to say meanwhile, at a moment when nobody else has the terminal.
+pub fn tell_rest(end: &End) {
+    eprint!("{}", rest(end));
 }
 
 /// The same as a text.
-pub fn network(end: &End) -> String {
-    end.told.iter().map(|line| format!("cofferdam: {line}\n")).collect()
+pub fn rest(end: &End) -> String {
+    end.told
+        .iter()
+        .map(|line| {
+            format!(
+                "cofferdam: {line}
+"
+            )
+        })
+        .collect()
 }
 
 pub fn not_built(problem: &Problem) -> Failure {

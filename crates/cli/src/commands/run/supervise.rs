@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 
 use cofferdam_linux_sys::footprint;
 use cofferdam_linux_sys::signals::Signals;
+use cofferdam_sandbox::late::Late;
 use cofferdam_sandbox::launch::{Exceeded, News, Prepared, Sandbox, Start};
 use cofferdam_sandbox::messages::{Ended, NotStarted};
 use cofferdam_sandbox::plan::Plan;
 use cofferdam_sandbox::report::Report;
+use cofferdam_sandbox::request::Request;
 use cofferdam_sandbox::text::Text;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use serde::{Deserialize, Serialize};
@@ -17,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::outcome;
 use super::publish::Published;
 use super::record::Entry;
+use crate::commands::late_secrets::LateSecrets;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::outlet::Outlet;
@@ -37,7 +40,7 @@ pub const AT_REST: Duration = Duration::from_millis(250);
 pub struct End {
     pub how: How,
     pub held: Vec<Text>,
-    /// What the person should know of the network, where it was not told meanwhile.
+    /// What the person should know, where it was not told meanwhile.
     pub told: Vec<String>,
 }
 
@@ -61,6 +64,8 @@ pub struct Rules<'a> {
     pub signals: Signals,
     /// What serves a sealed network.
     pub outlet: Option<&'a mut Outlet>,
+    /// What was wished for, of which secrets may still appear.
+    pub wish: &'a Request,
 }
 
 /// From here on signals wait to be read, in this thread and in those that it starts.
@@ -83,7 +88,7 @@ pub fn supervise(
     entry: &Entry<'_>,
 ) -> Result<(Report, End), Failure> {
     let failed = |error: io::Error| Failure::new(Exit::NotStarted, format!("the sandbox was lost: {error}"));
-    let Rules { timeout, filtering, published, signals, outlet } = rules;
+    let Rules { timeout, filtering, published, signals, outlet, wish } = rules;
     let built = prepared.build_for(plan, COMMAND, start);
     let (mut sandbox, report) = built.map_err(|problem| outcome::not_built(&problem))?;
     if let Some(outlet) = outlet {
@@ -92,6 +97,10 @@ pub fn supervise(
     entry.started(&report)?;
     let mut watch = Watch {
         sandbox: &sandbox,
+        late: LateSecrets::new(),
+        wish: (wish, plan),
+        told: Vec::new(),
+        interactive: start.terminal.is_some(),
         filtering,
         published,
         terminal: None,
@@ -110,6 +119,11 @@ pub fn supervise(
 
 struct Watch<'a> {
     sandbox: &'a Sandbox,
+    late: LateSecrets,
+    wish: (&'a Request, &'a Plan),
+    /// What the person is told at the end, because the command has their terminal.
+    told: Vec<String>,
+    interactive: bool,
     published: Published,
     filtering: Filtering,
     /// The person's terminal, while the command has one.
@@ -125,7 +139,8 @@ struct Watch<'a> {
 impl Watch<'_> {
     fn step(&mut self, signals: &Signals) -> io::Result<Option<End>> {
         let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let wait = if self.at_rest { left } else { Some(left.unwrap_or(AT_REST).min(AT_REST)) };
+        let patience = (!self.at_rest).then_some(AT_REST);
+        let wait = left.into_iter().chain(patience).chain(self.late.wait()).min();
         let timeout = wait
             .map(|wait| Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) });
         let sides = self.terminal.as_ref().map_or_else(Vec::new, |(relay, _)| relay.awaited());
@@ -141,15 +156,21 @@ impl Watch<'_> {
         ready.extend(
             self.published.descriptors().map(|listener| PollFd::from_borrowed_fd(listener, PollFlags::IN)),
         );
+        ready.extend(self.late.descriptor().map(|late| PollFd::from_borrowed_fd(late, PollFlags::IN)));
         match rustix::event::poll(&mut ready, timeout.as_ref()) {
             Err(rustix::io::Errno::INTR) => return Ok(None),
-            Ok(0) if !self.at_rest => {
+            Ok(0) if wait == patience => {
                 self.at_rest = true;
                 footprint::shrink();
             }
             other => drop(other?),
         }
-        let ready: Vec<PollFlags> = ready.iter().map(PollFd::revents).collect();
+        let mut ready: Vec<PollFlags> = ready.iter().map(PollFd::revents).collect();
+        if self.late.descriptor().is_some() && ready.pop().is_some_and(|late| !late.is_empty()) {
+            let line = self.late.hear();
+            self.tell(line);
+        }
+        self.late.go_on(self.sandbox);
         let listeners = 2 + sides.len();
         for (listener, _) in ready[listeners..].iter().enumerate().filter(|(_, ready)| !ready.is_empty()) {
             self.published.accept(listener, self.sandbox)?;
@@ -166,6 +187,14 @@ impl Watch<'_> {
             self.time_is_up();
         }
         Ok(None)
+    }
+
+    fn tell(&mut self, line: Option<String>) {
+        if self.interactive {
+            self.told.extend(line);
+        } else if let Some(line) = line {
+            eprintln!("cofferdam: {line}");
+        }
     }
 
     fn serve_terminal(&mut self, ready: &[(Side, PollFlags)]) -> io::Result<()> {
@@ -238,6 +267,10 @@ impl Watch<'_> {
                 self.terminal = Some((relay, Raw::enter()?));
             }
             News::Connected(socket) => self.published.connected(id, socket),
+            News::Namespaces(namespaces) => {
+                let line = self.late.begin(&Late::of(self.wish.0, self.wish.1), &namespaces);
+                self.tell(line);
+            }
             News::NotStarted(why) => self.end(How::NotStarted(why)),
             News::Ended { how, met, .. } => self.ended(how, met),
             News::Gone { ended, met, held } => {
@@ -245,7 +278,7 @@ impl Watch<'_> {
                     self.ended(how, met);
                 }
                 let how = self.how.unwrap_or(How::Lost);
-                return Ok(Some(End { how, held, told: Vec::new() }));
+                return Ok(Some(End { how, held, told: std::mem::take(&mut self.told) }));
             }
         }
         Ok(None)

@@ -334,13 +334,17 @@ fn home() -> Result<PathBuf, Failure> {
     }
 }
 
-/// A path to hide. One that leads nowhere is told: it may be a slip.
+/// A path to hide. One that leads nowhere is told: it may be a slip. It is hidden when something appears there.
 fn existing(path: &Path) -> Option<PathBuf> {
-    path.canonicalize()
-        .inspect_err(|error| {
-            eprintln!("cofferdam: hide {}: {error}; nothing is hidden there", Text::from(path));
-        })
-        .ok()
+    let error = match path.canonicalize() {
+        Ok(path) => return Some(path),
+        Err(error) => error,
+    };
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let place = absolute.parent().and_then(|above| above.canonicalize().ok()).zip(path.file_name());
+    let then = if place.is_some() { "it is hidden when it appears" } else { "nothing is hidden there" };
+    eprintln!("cofferdam: hide {}: {error}; {then}", Text::from(path));
+    place.map(|(above, name)| above.join(name))
 }
 
 /// Where Cofferdam keeps its own files.

@@ -56,7 +56,7 @@ pub fn attach(args: &SessionAttach) -> Result<Exit, Failure> {
             Ok(Exit::Success)
         }
         Left::Ended(end) => {
-            outcome::tell_network(&end);
+            outcome::tell_rest(&end);
             outcome::exit(&end, &args.command)
         }
     }

@@ -45,7 +45,7 @@ pub fn exec(args: &SessionExec) -> Result<Exit, Failure> {
         },
         Waited::Left(signal) => return Ok(Exit::Command(128 + signal)),
     };
-    outcome::tell_network(&end);
+    outcome::tell_rest(&end);
     let shell = ["the shell".into()];
     let named = if args.command.is_empty() { &shell[..] } else { &args.command };
     outcome::exit(&end, named)

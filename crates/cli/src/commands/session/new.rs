@@ -11,6 +11,7 @@ use cofferdam_linux_sys::exec::{self, Image};
 use cofferdam_linux_sys::{descriptors, privileges, signals};
 use cofferdam_policy::environment::ChildEnvironment;
 use cofferdam_sandbox::channel::{self, Channel};
+use cofferdam_sandbox::late::Late;
 use cofferdam_sandbox::plan::Network;
 use cofferdam_sandbox::report::Report;
 
@@ -50,10 +51,12 @@ pub fn new(args: &SessionNew) -> Result<Exit, Failure> {
     let image = wished.image(&args.sandbox.env, &[], outlet.as_ref())?;
     let line = outlet.as_mut().and_then(Outlet::take_line);
     let (connection, way_back) = line.map(|line| (line.connection, line.way_back)).unzip();
+    let plan = wished.plan()?;
     let setup = Setup {
         name: name.clone(),
         sessions: directory.as_path().into(),
-        plan: wished.plan()?,
+        late: Late::of(&wished.request, &plan),
+        plan,
         workspace: wished.request.workspace.as_path().into(),
         published: args.publish.clone(),
         lifetime: wished.timeout,

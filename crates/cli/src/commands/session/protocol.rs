@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use cofferdam_approvals::Approved;
 use cofferdam_sandbox::approved_files::ApprovedFile;
+use cofferdam_sandbox::late::Late;
 use cofferdam_sandbox::messages::{NotStarted, Problem, Window};
 use cofferdam_sandbox::plan::Plan;
 use cofferdam_sandbox::report::{LayerName, Report};
@@ -22,6 +23,7 @@ pub struct Setup {
     /// The directory of the session's socket.
     pub sessions: Text,
     pub plan: Plan,
+    pub late: Late,
     pub workspace: Text,
     pub published: Vec<u16>,
     pub way_out: Option<WayOut>,

@@ -20,6 +20,7 @@ use super::process::{self, Process, Role};
 use super::shell::Left;
 use super::told::Told;
 use super::wait;
+use crate::commands::late_secrets::LateSecrets;
 use crate::commands::run::publish::Published;
 use crate::commands::run::supervise::{AT_REST, End, GRACE, How, TERM};
 use crate::commands::session::protocol::{Refusal, Reply, Request, Setup, What};
@@ -38,6 +39,7 @@ pub struct Keeper {
     /// Who lets the session out; gone with this process.
     _way_out: Option<Held>,
     told: Told,
+    late: LateSecrets,
     left: Left,
     gate: LastGate,
     setup: Setup,
@@ -88,6 +90,8 @@ enum Source {
     Sandbox,
     Signals,
     Listener,
+    /// The watch for secrets that appear.
+    Late,
     /// A published port, by its place.
     Port(usize),
     Client(u64),
@@ -102,6 +106,7 @@ impl Keeper {
             published: doors.published,
             _way_out: doors.way_out,
             told: doors.told,
+            late: LateSecrets::new(),
             left,
             gate: LastGate::default(),
             setup,
@@ -121,10 +126,11 @@ impl Keeper {
         let mut at_rest = false;
         loop {
             let ready = self.ready(signals, (!at_rest).then_some(AT_REST))?;
-            if ready.is_empty() && !at_rest {
+            let begun = self.late.wait().is_none();
+            if ready.is_empty() && !at_rest && begun {
                 footprint::shrink();
             }
-            at_rest = ready.is_empty();
+            at_rest = ready.is_empty() && begun;
             for source in ready {
                 match source {
                     Source::Sandbox => {
@@ -138,6 +144,7 @@ impl Keeper {
                         self.end_session()?;
                     }
                     Source::Listener => self.welcome()?,
+                    Source::Late => self.late.hear().into_iter().for_each(|line| self.told.add(line)),
                     Source::Port(port) => self.published.accept(port, &self.sandbox)?,
                     Source::Client(client) => self.attend(client)?,
                     Source::Process(process) => {
@@ -156,6 +163,7 @@ impl Keeper {
     fn ready(&self, signals: &Signals, patience: Option<Duration>) -> io::Result<Vec<Source>> {
         let mut awaited: Vec<(Source, BorrowedFd<'_>)> =
             vec![(Source::Sandbox, self.sandbox.as_fd()), (Source::Signals, signals.as_fd())];
+        awaited.extend(self.late.descriptor().map(|late| (Source::Late, late)));
         awaited.extend(self.listener.iter().map(|listener| (Source::Listener, listener.as_fd())));
         let ports = self.published.descriptors().enumerate();
         awaited.extend(ports.map(|(port, listener)| (Source::Port(port), listener)));
@@ -166,7 +174,8 @@ impl Keeper {
         let descriptors: Vec<BorrowedFd<'_>> = awaited.iter().map(|(_, descriptor)| *descriptor).collect();
         let now = Instant::now();
         let until_deadline = self.next_deadline().map(|deadline| deadline.saturating_duration_since(now));
-        let ready = wait(&descriptors, until_deadline.into_iter().chain(patience).min())?;
+        let longest = until_deadline.into_iter().chain(patience).chain(self.late.wait()).min();
+        let ready = wait(&descriptors, longest)?;
         Ok(awaited.iter().zip(ready).filter(|(_, ready)| *ready).map(|((source, _), _)| *source).collect())
     }
 
@@ -181,6 +190,7 @@ impl Keeper {
     }
 
     fn watch_time(&mut self) -> io::Result<()> {
+        self.late.go_on(&self.sandbox);
         let now = Instant::now();
         let due = |deadline: Option<Instant>| deadline.is_some_and(|deadline| deadline <= now);
         for (id, process) in self.processes.iter_mut().filter(|(_, process)| due(process.deadline)) {
@@ -222,6 +232,12 @@ impl Keeper {
                 self.ended(id, how, held);
             }
             News::Connected(socket) => self.published.connected(id, socket),
+            News::Namespaces(namespaces) => {
+                self.late
+                    .begin(&self.setup.late, &namespaces)
+                    .into_iter()
+                    .for_each(|line| self.told.add(line));
+            }
         }
         Ok(None)
     }

@@ -1,4 +1,4 @@
-//! What the network of a session has to say, until there is somebody to say it to: whoever's command ends next.
+//! What there is to say about a session, until there is somebody to say it to: whoever's command ends next.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,12 +13,14 @@ pub struct Told(Arc<Mutex<Vec<String>>>);
 impl Told {
     pub fn teller(&self) -> Teller {
         let told = self.clone();
-        Arc::new(move |line| {
-            let mut lines = told.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if lines.len() < MOST {
-                lines.push(line);
-            }
-        })
+        Arc::new(move |line| told.add(line))
+    }
+
+    pub fn add(&self, line: String) {
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.len() < MOST {
+            lines.push(line);
+        }
     }
 
     pub fn take(&self) -> Vec<String> {

@@ -125,8 +125,8 @@ impl Client {
         descriptors: &[BorrowedFd<'_>],
     ) -> io::Result<()> {
         let Some(asked) = &self.asked else { return self.channel.send(reply, descriptors) };
-        let (network, end) = match reply {
-            Reply::Ended(end) => (outcome::network(end), outcome::exit(end, &named(asked))),
+        let (rest, end) = match reply {
+            Reply::Ended(end) => (outcome::rest(end), outcome::exit(end, &named(asked))),
             Reply::Refused(refusal) => (String::new(), Err(client::refused(session, *refusal))),
             _ => return Err(io::Error::other("a reply that it does not read")),
         };
@@ -134,7 +134,7 @@ impl Client {
             Ok(exit) => (exit.status(), String::new()),
             Err(failure) => (failure.status(), Failure::text(&failure)),
         };
-        self.channel.send_bytes(&ended(status, &(network + &told)))
+        self.channel.send_bytes(&ended(status, &(rest + &told)))
     }
 }
 
