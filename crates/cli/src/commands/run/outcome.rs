@@ -32,15 +32,7 @@ pub fn tell_rest(end: &End) {
 
 /// The same as a text.
 pub fn rest(end: &End) -> String {
-    end.told
-        .iter()
-        .map(|line| {
-            format!(
-                "cofferdam: {line}
-"
-            )
-        })
-        .collect()
+    end.told.iter().map(|line| format!("cofferdam: {line}\n")).collect()
 }
 
 pub fn not_built(problem: &Problem) -> Failure {
