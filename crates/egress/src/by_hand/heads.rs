@@ -15,6 +15,9 @@ use crate::head::{Chunked, Framing, MOST_HEADERS, check, head_end, number};
 /// The library passes on what is longer with fewer calls of the system.
 const LONGEST_BODY: u64 = 64 * 1024;
 
+/// Headers that are put in on the way. A map that has no room for them would be made anew for every request.
+const ADDED: usize = 2;
+
 /// The names of a message's headers as they were written. A message that has this was read here.
 #[derive(Clone)]
 pub(crate) struct Spelled {
@@ -182,7 +185,7 @@ pub(super) fn trailers(mut lines: Vec<u8>) -> Option<HeaderMap> {
 }
 
 fn take_headers(bytes: &Bytes, read: &[httparse::Header<'_>], headers: &mut HeaderMap) -> Option<Spelled> {
-    headers.reserve(read.len());
+    headers.reserve(read.len() + ADDED);
     let mut names = Vec::with_capacity(read.len());
     for header in read {
         let value = bytes.slice(span_of(bytes, header.value));

@@ -88,6 +88,8 @@ impl ByHand {
         heads::write_request(&parts, &mut out);
         out.extend_from_slice(&body);
         let written = self.write(&out).await;
+        // What is wiped is all room that it had, and what still counts as filled once more before.
+        out.clear();
         drop(out);
         let (mut read, mut heard) = (Bytes::new(), false);
         loop {

@@ -41,13 +41,13 @@ pub(super) enum Only<'a> {
     Several,
 }
 
+/// The names are compared one by one: there are few, and to make a name that could be looked up takes longer.
 pub(super) fn only<'a>(parts: &'a Parts, name: &str) -> Only<'a> {
-    let Ok(name) = HeaderName::from_bytes(name.as_bytes()) else { return Only::Absent };
-    let mut values = parts.headers.get_all(&name).iter();
+    let mut values = parts.headers.iter().filter(|(own, _)| own.as_str().eq_ignore_ascii_case(name));
     match (values.next(), values.next()) {
         (None, _) => Only::Absent,
         (Some(_), Some(_)) => Only::Several,
-        (Some(value), None) => Only::One(name, value.as_bytes()),
+        (Some((name, value)), None) => Only::One(name.clone(), value.as_bytes()),
     }
 }
 

@@ -5,6 +5,9 @@
 //! ask whether it is one of the first five of any form: one load for five bytes, and no load waits for the one
 //! before. That independence is why a table of shifts (Wu–Manber) was rejected: it skips farther, and each step waits
 //! for the last. When a block is known, the first eight bytes at the five places around it are asked about in turn.
+//!
+//! Even that is half of what it takes to pass a large body on. So blocks go through a coarse sieve first, eight to
+//! a question: a byte for each, with no bit to be found in it. What it lets through is almost always nothing.
 
 use zeroize::Zeroizing;
 
@@ -12,21 +15,27 @@ use zeroize::Zeroizing;
 pub(super) const SHORTEST: usize = 8;
 const BLOCK: usize = 4;
 const STRIDE: usize = SHORTEST - BLOCK + 1;
-/// Four strides at once: the last block of a lane ends inside the lane.
-const LANE: usize = 4 * STRIDE;
+/// So many blocks are looked at together.
+const SAMPLES: usize = 8;
+/// Their strides: the last block of a lane ends inside the lane.
+const LANE: usize = SAMPLES * STRIDE;
 
 pub(super) struct Filter {
+    sieve: Sieve,
     blocks: Bloom,
     starts: Bloom,
 }
 
 impl Filter {
     pub(super) fn new<'a>(forms: impl ExactSizeIterator<Item = &'a [u8]>) -> Self {
-        let mut filter = Self { blocks: Bloom::new(forms.len() * STRIDE), starts: Bloom::new(forms.len()) };
+        let count = forms.len() * STRIDE;
+        let (sieve, blocks, starts) = (Sieve::new(count), Bloom::new(count), Bloom::new(forms.len()));
+        let mut filter = Self { sieve, blocks, starts };
         for form in forms {
             filter.starts.insert(start_at(form, 0));
             for at in 0..STRIDE {
                 filter.blocks.insert(block_at(form, at));
+                filter.sieve.insert(block_at(form, at));
             }
         }
         filter
@@ -37,12 +46,11 @@ impl Filter {
     pub(super) fn find(&self, text: &[u8], from: usize) -> Option<usize> {
         let mut at = from;
         for lane in text[from..].chunks_exact(LANE) {
-            // One by one and not by `map`, which is not always inlined and then takes as long as all the rest.
-            let hit = |sample: usize| self.blocks.may_hold(block_at(lane, sample * STRIDE));
-            let hits = [hit(0), hit(1), hit(2), hit(3)];
-            if hits[0] | hits[1] | hits[2] | hits[3] {
-                for (sample, _) in hits.into_iter().enumerate().filter(|(_, hit)| *hit) {
-                    if let Some(start) = self.start_near(text, from, at + sample * STRIDE) {
+            if self.sieve.may_hold_one_of(lane) {
+                for sample in (0..LANE).step_by(STRIDE) {
+                    if self.blocks.may_hold(block_at(lane, sample))
+                        && let Some(start) = self.start_near(text, from, at + sample)
+                    {
                         return Some(start);
                     }
                 }
@@ -62,6 +70,59 @@ impl Filter {
         let first = from.max(at.saturating_sub(STRIDE - 1));
         (first..=last).find(|start| self.starts.may_hold(start_at(text, *start)))
     }
+}
+
+/// A byte for each of some thousand remainders, set where there is a block that leaves it. Like the filter behind it,
+/// it is wiped.
+struct Sieve {
+    /// Empty where there are so many blocks that it would hold nothing back.
+    marks: Zeroizing<Vec<u8>>,
+}
+
+impl Sieve {
+    /// Places for each entry, so that few blocks of other texts meet one.
+    const SPARSE: usize = 64;
+    /// What stays in the nearest cache.
+    const LEAST: usize = 1 << 14;
+    const MOST: usize = 1 << 16;
+
+    fn new(entries: usize) -> Self {
+        let size = match entries * Self::SPARSE {
+            ..=Self::MOST => (entries * Self::SPARSE).next_power_of_two().max(Self::LEAST),
+            _ => 0,
+        };
+        Self { marks: Zeroizing::new(vec![0; size]) }
+    }
+
+    fn insert(&mut self, entry: u64) {
+        if !self.marks.is_empty() {
+            let place = place_of(entry, self.marks.len());
+            self.marks[place] = 1;
+        }
+    }
+
+    /// One by one and not by a loop or a closure, which are not always taken apart and then take as long as all the rest.
+    #[inline]
+    fn may_hold_one_of(&self, lane: &[u8]) -> bool {
+        let marks = self.marks.as_slice();
+        if marks.is_empty() {
+            return true;
+        }
+        let one = mark(marks, lane, 0) | mark(marks, lane, 1) | mark(marks, lane, 2) | mark(marks, lane, 3);
+        let other = mark(marks, lane, 4) | mark(marks, lane, 5) | mark(marks, lane, 6) | mark(marks, lane, 7);
+        one | other != 0
+    }
+}
+
+#[inline]
+fn mark(marks: &[u8], lane: &[u8], sample: usize) -> u8 {
+    marks[place_of(block_at(lane, sample * STRIDE), marks.len())]
+}
+
+/// From the upper half of a product of 32 bits, which depends on all bits of the block. `size` is a power of two.
+#[inline]
+fn place_of(block: u64, size: usize) -> usize {
+    ((block as u32).wrapping_mul(0x9E37_79B1) >> 16) as usize & (size - 1)
 }
 
 /// A Bloom filter with both bits of an entry in one word. It says something about the secrets, so it is wiped.
