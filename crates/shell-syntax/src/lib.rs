@@ -1,7 +1,7 @@
 //! Shell text understood as a shell would understand it, without running anything.
 //!
-//! A text is parsed by two parsers that share no code ([`Doubt::Disagreement`] when they differ), and then
-//! walked in the order of execution: assignments, expansions, functions, aliases, `eval`, `cd` and files that
+//! A text is parsed by two parsers that share no code ([`Doubt::Disagreement`] when they differ), or, where it is so plain
+//! that there is one reading, by a reader of our own that tests hold to both (`plain`); and then walked in the order of execution: assignments, expansions, functions, aliases, `eval`, `cd` and files that
 //! the text itself writes are followed, so that every simple command arrives at the [`Watch`] with its words
 //! as the program would see them. What cannot be known before it runs is a hole in a word, never a guess.
 //!
