@@ -165,3 +165,28 @@ fn req_e15_a_record_that_is_taken_away_under_the_keeper_is_begun_again() {
     let on_record = || place.record().contains("approval-decided");
     assert!(again.status() != 0 || on_record(), "nothing runs without being on record");
 }
+
+/// A stream that is closed is no place for the connection to the keeper: the command would speak to it in the person's name.
+#[test]
+fn req_a01_closed_streams_do_not_hand_the_keeper_to_the_command() {
+    let place = Place::with_session();
+    let exec = "exec \"$0\" session exec one -c 'printf %s \"\\\"EndSession\\\"\"; sleep 0.2'";
+    for closed in ["<&- >&-", "<&- 2>&-", ">&- 2>&-", "<&-", "<&- >&- 2>&-"] {
+        Cofferdam::new("/bin/sh", &place.home)
+            .current_dir(&place.workspace)
+            .args(["-c", &format!("{exec} {closed}"), BINARY])
+            .run();
+        place.short(&["--", "true"]).run().expect_status(0);
+    }
+}
+
+/// What is moved away is not written to any more.
+#[test]
+fn req_e15_a_record_that_is_moved_away_is_begun_again_where_it_belongs() {
+    let place = Place::with_session();
+    place.short(&["--", "true"]).run().expect_status(0);
+    let state = place.home.path().join("cofferdam/state");
+    fs::rename(state.join("audit"), state.join("moved")).expect("a rename");
+    place.short(&["--", "true"]).run().expect_status(0);
+    assert!(place.record().contains("approval-decided"));
+}

@@ -13,7 +13,7 @@ use cofferdam_testkit::{CANARY, Home, OnTerminal, Running, Scene, Way, Who};
 const COFFERDAM: &str = env!("CARGO_BIN_EXE_cofferdam");
 
 /// What appears, and how.
-const MADE: &[&str] = &[".env.late", "later/deep/.env", "late.pem", "later/.aws/credentials"];
+const MADE: &[&str] = &[".env.late", "later/deep/.env", "later/.aws/credentials"];
 /// One that is hidden from the beginning, and gets another file under its name.
 const REPLACED: &str = ".env";
 
@@ -40,8 +40,7 @@ fn change(workspace: &Path) {
     for name in MADE {
         let path = workspace.join(name);
         fs::create_dir_all(path.parent().expect("a directory")).expect("directories");
-        let armour = if name.ends_with(".pem") { "-----BEGIN PRIVATE KEY-----\n" } else { "" };
-        fs::write(path, format!("{armour}{CANARY}\n")).expect("a file");
+        fs::write(path, format!("{CANARY}\n")).expect("a file");
     }
     let new = workspace.join("new");
     fs::write(&new, CANARY).expect("a file");
@@ -120,14 +119,43 @@ fn req_i06_a_secret_that_was_made_inside_is_hidden_and_told_of() {
     assert_eq!(fs::read_to_string(project.path(".env")).expect("it is there"), "A=1\n");
 }
 
-/// A certificate is meant for everybody, and so is what the sandbox keeps to itself.
+/// A key that is known by what it holds is what a command makes for its own work, and what the sandbox keeps to itself is
+/// its own.
 #[test]
-fn req_i06_what_is_no_secret_stays_readable() {
+fn req_i06_what_a_command_makes_for_its_work_stays_readable() {
     let project = Project::new();
-    let script = "sleep 0.3; echo '-----BEGIN CERTIFICATE-----' > site.pem; echo A=1 > /tmp/.env; echo A > .env.example
-        echo A=1 > .env; while cat .env >/dev/null 2>&1; do sleep 0.01; done; cat site.pem /tmp/.env .env.example";
+    let script = "sleep 0.3; echo '-----BEGIN PRIVATE KEY-----' > test.pem; echo A=1 > /tmp/.env; echo A > .env.example
+        echo A=1 > .env; while cat .env >/dev/null 2>&1; do sleep 0.01; done; cat test.pem /tmp/.env .env.example";
     let outcome = project.run(&["--timeout", "20s"], script).expect_status(0);
-    assert_eq!(outcome.stdout(), "-----BEGIN CERTIFICATE-----\nA=1\nA\n");
+    assert_eq!(outcome.stdout(), "-----BEGIN PRIVATE KEY-----\nA=1\nA\n");
+}
+
+/// A link by the name of a secret hides nothing but itself: what would run on the host later is set aside all the same.
+#[test]
+fn req_i06_a_link_by_a_secrets_name_does_not_cover_what_it_leads_to() {
+    let project = Project::new();
+    for target in [".", ".mcp.json", ".vscode"] {
+        let script = format!(
+            "sleep 0.3; echo {{}} > .mcp.json; mkdir .vscode; echo {{}} > .vscode/tasks.json; ln -s {target} .env; echo A > .env.x
+             while cat .env.x >/dev/null 2>&1; do sleep 0.01; done; rm .env; ls -A"
+        );
+        let outcome = project.run(&["--timeout", "20s"], &script).expect_status(0);
+        assert!(outcome.stdout().contains(".mcp.json"), "{target}: {}", outcome.stdout());
+        for name in [".mcp.json", ".vscode/tasks.json"] {
+            assert!(!project.path(name).exists(), "{target}: {name} is left where it runs");
+        }
+    }
+}
+
+/// A command that makes such names without end is told of in a few lines, and the watch ends with it.
+#[test]
+fn req_i06_a_flood_of_names_is_told_of_in_few_lines() {
+    let project = Project::new();
+    let script = "sleep 0.3; i=0; while [ $i -lt 200 ]; do : > .env.$i; i=$((i+1)); done
+        while cat .env.199 >/dev/null 2>&1; do sleep 0.01; done; sleep 0.2";
+    let outcome = project.run(&["--timeout", "20s"], script).expect_status(0);
+    let lines = outcome.stderr().lines().filter(|line| line.contains("appeared")).count();
+    assert_eq!(lines, 20, "{}", outcome.stderr());
 }
 
 /// A name of the person's own, which nothing has when the command starts.

@@ -43,6 +43,13 @@ pub fn cover(plan: &mut Plan, files: &[ApprovedFile]) {
     let mut covers = Vec::new();
     for file in files {
         let Ok(path) = file.path.as_path().canonicalize() else { continue };
+        let is_hidden = plan.files.iter().any(|operation| match operation {
+            Operation::Mask { path: hidden } => path.starts_with(hidden.as_path()),
+            _ => false,
+        });
+        if is_hidden {
+            continue;
+        }
         let changeable = plan.files.iter().rev().find_map(|operation| match operation {
             Operation::Bind { path: shown, access, .. } if path.starts_with(shown.as_path()) => {
                 Some(*access == Access::Writable)

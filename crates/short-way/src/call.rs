@@ -25,7 +25,8 @@ impl<'a> Call<'a> {
         let session = argument(3).filter(|name| is_name(name))?;
         let simple = match argument(4)? {
             b"--" => laid.arguments > 5,
-            b"-c" => laid.arguments == 6,
+            // What begins like an option may be one.
+            b"-c" => laid.arguments == 6 && !argument(5)?.starts_with(b"-"),
             _ => false,
         };
         if !simple {
@@ -112,6 +113,7 @@ mod tests {
             &["c", "session", "exec", "s", "--"],
             &["c", "session", "exec", "s", "-c"],
             &["c", "session", "exec", "s", "-c", "a", "b"],
+            &["c", "session", "exec", "s", "-c", "--help"],
             &["c", "session", "exec", "--background", "s", "--", "true"],
             &["c", "session", "exec", "s", "--timeout", "1s", "--", "true"],
             &["c", "session", "exec", "../s", "--", "true"],

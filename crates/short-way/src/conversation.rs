@@ -28,10 +28,14 @@ const SENT: [&[u8]; 7] = [
     b"XDG_RUNTIME_DIR=",
     b"XDG_STATE_HOME=",
 ];
-/// As the long way passes them on.
-const PASSED_ON: [u8; 6] = [HANG_UP, 2, 3, 10, 12, TERM];
+/// As the long way passes them on; and the one that must not end this process.
+const HEARD: [u8; 7] = [HANG_UP, INTERRUPT, QUIT, 10, 12, TERM, PIPE];
 const HANG_UP: u8 = 1;
+const INTERRUPT: u8 = 2;
+const QUIT: u8 = 3;
 const TERM: u8 = 15;
+/// What comes of writing to one who does not read any more; the command's status is worth more than that.
+const PIPE: u8 = 13;
 /// For how long a command that was asked to end may go on.
 const GRACE_SECONDS: u64 = 2;
 /// More than any answer has.
@@ -43,13 +47,14 @@ pub fn hold(laid: Laid<'_>, call: &Call<'_>) -> Option<u8> {
     head[..2].copy_from_slice(&BEGINNING);
     head[2..].copy_from_slice(&u32::try_from(laid.arguments).ok()?.to_ne_bytes());
     // Before the command can have ended, so that no signal is lost. The long way gets them back as they were.
-    let signals = Signals::take_over(&PASSED_ON).ok()?;
+    let signals = Signals::take_over(&HEARD).ok()?;
     send(&keeper, &head, laid)?;
-    let mut leaving = None;
+    let (mut leaving, mut ending) = (None, None);
     loop {
         let ready = wait(&keeper, &signals, leaving.map(|_| GRACE_SECONDS));
         if ready.answer {
-            return answer(&keeper, call);
+            // The long way would not hear of a signal that was read here.
+            return answer(&keeper, call).or(ending.map(|signal| 128 + signal));
         }
         match leaving {
             // Asked to end, the command has not; the end of the connection ends it.
@@ -60,6 +65,9 @@ pub fn hold(laid: Laid<'_>, call: &Call<'_>) -> Option<u8> {
             pass_on(&keeper, signal);
             if matches!(signal, TERM | HANG_UP) {
                 leaving.get_or_insert(signal);
+            }
+            if matches!(signal, TERM | HANG_UP | INTERRUPT | QUIT) {
+                ending.get_or_insert(signal);
             }
         }
     }
@@ -118,7 +126,8 @@ fn answer(keeper: &Descriptor, call: &Call<'_>) -> Option<u8> {
         _ => {
             write_all(2, b"cofferdam: the session ");
             write_all(2, call.session);
-            write_all(2, b" was lost\nhint: `cofferdam session list` shows the sessions that are left\n");
+            write_all(2, b" was lost\nhint: `cofferdam session list` shows the sessions that are left; ");
+            write_all(2, b"one that an older version has made is ended with `cofferdam session kill`\n");
             Some(125)
         }
     }

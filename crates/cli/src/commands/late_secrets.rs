@@ -124,6 +124,7 @@ fn sentence(told: &Told) -> String {
     match told {
         Told::Hidden(path) => format!("{path} has appeared and is hidden from the command"),
         Told::NotHidden { path, why } => format!("{path} has appeared and could not be hidden: {why}"),
+        Told::More => "more have appeared, and are hidden without a word from here on".to_owned(),
         Told::TooMany { watched } => format!(
             "{watched} directories are watched for secrets that appear, and there are more; what appears in those is seen"
         ),

@@ -21,6 +21,7 @@ pub mod number {
     pub const SETSOCKOPT: usize = 54;
     pub const GETSOCKOPT: usize = 55;
     pub const EXECVE: usize = 59;
+    pub const FCNTL: usize = 72;
     pub const FCHOWN: usize = 93;
     pub const UMASK: usize = 95;
     pub const SETGROUPS: usize = 116;
@@ -40,6 +41,7 @@ pub mod number {
 
 #[cfg(target_arch = "aarch64")]
 pub mod number {
+    pub const FCNTL: usize = 25;
     pub const IOCTL: usize = 29;
     pub const FCHOWN: usize = 55;
     pub const OPENAT: usize = 56;
@@ -120,8 +122,8 @@ pub unsafe fn call(number: usize, arguments: [usize; 6]) -> Result<usize, Errno>
 #[expect(unsafe_code, reason = "the numbers of such calls are fixed below, and they take no address")]
 pub fn plain(number: Plain, arguments: [usize; 5]) -> Result<usize, Errno> {
     let [a, b, c, d, e] = arguments;
-    // SAFETY: each number that `Plain` can be stands for a call that takes no address; `prctl` does for
-    // some of its options, and those are not among the ones used (see `identity`).
+    // SAFETY: each number that `Plain` can be stands for a call that takes no address; `prctl` and `fcntl`
+    // do for some of their requests, and those are not among the ones used (see `identity`, `closed` and `files`).
     unsafe { call(number as usize, [a, b, c, d, e, 0]) }
 }
 
@@ -131,6 +133,7 @@ pub fn plain(number: Plain, arguments: [usize; 5]) -> Result<usize, Errno> {
 pub enum Plain {
     Close = number::CLOSE,
     Fchown = number::FCHOWN,
+    Fcntl = number::FCNTL,
     Listen = number::LISTEN,
     Prctl = number::PRCTL,
     Setresgid = number::SETRESGID,

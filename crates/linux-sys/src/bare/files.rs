@@ -12,6 +12,7 @@ const O_NOFOLLOW: usize = if cfg!(target_arch = "aarch64") { 0o100_000 } else { 
 const O_NONBLOCK: usize = 0o4000;
 const O_CLOEXEC: usize = 0o2_000_000;
 const O_PATH: usize = 0o10_000_000;
+const F_GETFD: usize = 1;
 const STATX_BASIC_STATS: usize = 0x7ff;
 const TCGETS: usize = 0x5401;
 
@@ -117,6 +118,11 @@ impl Descriptor {
 }
 
 const _: () = assert!(size_of::<Statx>() == 256);
+
+/// Whether there is something open under this number.
+pub fn is_open(descriptor: i32) -> bool {
+    plain(Plain::Fcntl, [descriptor as usize, F_GETFD, 0, 0, 0]).is_ok()
+}
 
 /// Opens a file to read it, without following a link at its end and without waiting for a pipe's other side.
 pub fn open_for_reading(path: &CStr) -> Result<Descriptor, Errno> {

@@ -12,7 +12,7 @@ mod waiting;
 
 pub use closed::close_to_others;
 pub use errno::Errno;
-pub use files::{Descriptor, open_directory};
+pub use files::{Descriptor, is_open, open_directory};
 pub use identity::user_identities;
 pub use laid::Laid;
 pub use output::write_all;

@@ -30,7 +30,8 @@ pub use closed::close_to_others;
 pub use errno::Errno;
 pub use families::few_families;
 pub use files::{
-    Descriptor, Kind, Status, is_terminal, open_directory, open_following, open_for_reading, open_path,
+    Descriptor, Kind, Status, is_open, is_terminal, open_directory, open_following, open_for_reading,
+    open_path,
 };
 pub use identity::{
     Identities, bounding_capabilities_dropped, capabilities_cleared, change_mask, give_to, group_identities,

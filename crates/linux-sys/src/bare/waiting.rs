@@ -78,10 +78,10 @@ struct Awaited {
 pub fn wait(socket: &Descriptor, signals: &Signals, patience_seconds: Option<u64>) -> Ready {
     let awaited = |descriptor: &Descriptor| Awaited { descriptor: descriptor.0, events: POLLIN, happened: 0 };
     let mut both = [awaited(socket), awaited(&signals.descriptor)];
-    let patience = [patience_seconds.unwrap_or(0), 0];
-    let longest = if patience_seconds.is_some() { patience.as_ptr() as usize } else { 0 };
-    // SAFETY: two structures of the layout of `pollfd`, as the count says; seconds and nanoseconds, or a null for no
-    // limit; no signal set. All of it is ours. An interruption is as if nothing had happened.
+    let mut patience = [patience_seconds.unwrap_or(0), 0];
+    let longest = if patience_seconds.is_some() { patience.as_mut_ptr() as usize } else { 0 };
+    // SAFETY: two structures of the layout of `pollfd`, as the count says; seconds and nanoseconds, which the kernel
+    // may lower, or a null for no limit; no signal set. All of it is ours alone. An interruption is as if nothing had happened.
     let _ = unsafe { call(number::PPOLL, [both.as_mut_ptr() as usize, both.len(), longest, 0, SET, 0]) };
     Ready { answer: both[0].happened != 0, signal: both[1].happened != 0 }
 }

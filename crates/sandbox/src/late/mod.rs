@@ -2,8 +2,8 @@
 //!
 //! A mount hides what exists. What somebody puts into the workspace afterwards, or into the place of a hidden file by a
 //! rename, is seen inside until it is covered as well. So a process outside watches the directories that are shown
-//! ([`watched`]), judges new names and new contents as the plan has judged the old ones, and has another process put the
-//! same cover over them in the sandbox's own tree ([`hand`]).
+//! (`watched`), judges new names as the plan has judged the old ones, and has another process put the same cover over
+//! them in the sandbox's own tree (`hand`).
 //!
 //! Who has made a file is not known, because the kernel does not tell an ordinary user: a secret that was made inside is
 //! covered as well. To leave those would leave the file that a command has prepared and the person has filled in.
@@ -75,6 +75,8 @@ pub enum Told {
         path: Text,
         why: String,
     },
+    /// As many again may follow, and are not told of one by one.
+    More,
     /// There are more directories than are watched.
     TooMany {
         watched: usize,
@@ -97,11 +99,18 @@ fn watch(holder: &Channel, late: &Late, namespaces: Vec<OwnedFd>) -> io::Result<
     let hand = Hand::reach_in(namespaces)?;
     let watched = Watched::begin(late)?;
     let (mut told_too_many, mut at_rest) = (false, false);
+    let mut covered = 0;
     let mut appeared = watched.look_over();
     loop {
         if !appeared.is_empty() {
             for told in hand.cover(&appeared)?.into_iter().filter_map(told) {
-                holder.send(&told, &[])?;
+                covered += 1;
+                match covered {
+                    1..MOST_TOLD => holder.send(&told, &[])?,
+                    MOST_TOLD => holder.send(&Told::More, &[])?,
+                    MOST_COVERED => return Err(io::Error::other("too many have appeared")),
+                    _ => {}
+                }
             }
         }
         if watched.has_missed() && !told_too_many {
@@ -119,6 +128,11 @@ fn watch(holder: &Channel, late: &Late, namespaces: Vec<OwnedFd>) -> io::Result<
         }
     }
 }
+
+/// Of more than these it is told that there are more.
+const MOST_TOLD: usize = 20;
+/// Every cover is a mount. Who makes more secrets than these wants something else.
+const MOST_COVERED: usize = 1024;
 
 /// A process in which nothing has happened for this long will wait for longer, and needs little memory for that.
 const AT_REST: Timespec = Timespec { tv_sec: 0, tv_nsec: 250_000_000 };

@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use super::Late;
 use crate::search::{self, Bounds};
 use crate::survey::{Entry, Found, Kind, Machine, Survey};
+use crate::text::Text;
 
 /// The most directories that are watched: each costs the kernel about a kilobyte, of which every user has so much.
 const MOST: usize = 8192;
@@ -51,12 +52,12 @@ impl<'a> Watched<'a> {
         let mut found: Vec<PathBuf> = Vec::new();
         for name in &self.late.names {
             name.as_path().parent().into_iter().for_each(|directory| self.watch(directory));
-            found.extend(Some(name.as_path().to_owned()).filter(|path| self.machine.find(path).is_some()));
+            found.push(name.as_path().to_owned());
         }
         for (tree, bounds) in self.trees() {
             found.extend(search::search(self, tree, bounds).secrets);
         }
-        self.with_what_they_lead_to(found)
+        self.worth_covering(found)
     }
 
     /// Secrets in what has happened since.
@@ -85,7 +86,7 @@ impl<'a> Watched<'a> {
                 break;
             }
         }
-        Ok(self.with_what_they_lead_to(found))
+        Ok(self.worth_covering(found))
     }
 
     fn judge(&self, directory: &Path, name: &OsStr, happened: ReadFlags, found: &mut Vec<PathBuf>) {
@@ -96,43 +97,30 @@ impl<'a> Watched<'a> {
         let Some((tree, bounds)) = self.trees().find(|(tree, _)| directory.starts_with(tree)) else { return };
         let is_directory = happened.contains(ReadFlags::ISDIR);
         // Most names say nothing, and then the file is not looked at.
-        let assumed = if is_directory { Kind::Directory } else { Kind::File };
-        let is_secret = |kind| search::is_secret(self, tree, directory, &Entry { name, kind, inode: 0 });
-        if is_secret(assumed) {
-            let is_one = match self.machine.find(&path()) {
-                Some(Found::Link(_)) => is_secret(Kind::Link),
-                Some(Found::Socket) | None => false,
-                Some(Found::Directory) => true,
-                Some(Found::File) => !self.waits_for_contents(&path()),
-            };
-            if is_one {
-                found.push(path());
-                if !is_directory && self.machine.has_other_names(&path()) {
-                    found.extend(search::search(self, tree, bounds).secrets);
-                }
-            }
+        let kind = if is_directory { Kind::Directory } else { Kind::File };
+        if is_known_by_name(name) && search::is_secret(self, tree, directory, &Entry { name, kind, inode: 0 })
+        {
+            found.push(path());
         } else if is_directory && !search::is_left_out(name) {
             found.extend(search::search_from(self, tree, &path(), bounds).secrets);
         }
-        found.retain(|path| !self.waits_for_contents(path));
     }
 
-    /// A file of which the contents decide, and which has none yet. It is looked at again when it has been written.
-    fn waits_for_contents(&self, path: &Path) -> bool {
-        let by_contents =
-            path.file_name().and_then(secret_paths::evidence_of_name) == Some(Evidence::Content);
-        by_contents && self.machine.find(path) == Some(Found::File) && self.machine.beginning(path).is_empty()
-    }
-
-    /// A link shows what it leads to under another name.
-    fn with_what_they_lead_to(&self, mut found: Vec<PathBuf>) -> Vec<PathBuf> {
-        found.retain(|path| !self.late.set_aside.iter().any(|name| name.as_path() == path));
-        let links: Vec<PathBuf> = found
-            .iter()
-            .filter(|path| matches!(self.machine.find(path), Some(Found::Link(_))))
-            .filter_map(|path| self.machine.resolve(path))
-            .collect();
-        found.extend(links);
+    /// What is left alone: what is set aside when a command ends, because what is covered cannot be renamed; what one of
+    /// these, or a whole tree, is in; and links, because what they lead to has a name of its own.
+    fn worth_covering(&self, mut found: Vec<PathBuf>) -> Vec<PathBuf> {
+        found.sort_unstable();
+        found.dedup();
+        let kept = |kept: &Text, path: &Path| kept.as_path().starts_with(path);
+        let late = self.late;
+        found.retain(|path| {
+            let mut above = late.set_aside.iter().chain(&late.around).chain([&late.workspace]);
+            let by_name = late.names.iter().any(|name| name.as_path() == path)
+                || path.file_name().is_some_and(is_known_by_name);
+            by_name
+                && !above.any(|kept_whole| kept(kept_whole, path))
+                && matches!(self.machine.find(path), Some(Found::File | Found::Directory))
+        });
         found
     }
 
@@ -146,8 +134,7 @@ impl<'a> Watched<'a> {
         if directories.len() >= MOST {
             return self.missed.set(true);
         }
-        // Contents decide about some names, and a name may be taken by another file.
-        let events = WatchFlags::CREATE | WatchFlags::MOVED_TO | WatchFlags::CLOSE_WRITE | WatchFlags::ATTRIB;
+        let events = WatchFlags::CREATE | WatchFlags::MOVED_TO;
         let flags = events | WatchFlags::ONLYDIR | WatchFlags::DONT_FOLLOW | WatchFlags::EXCL_UNLINK;
         match inotify::add_watch(&self.inotify, directory, flags) {
             Ok(number) => drop(directories.insert(number, directory.to_owned())),
@@ -156,6 +143,12 @@ impl<'a> Watched<'a> {
             Err(_) => {}
         }
     }
+}
+
+/// Keys that are known by what they hold are what a command makes for itself while it works: a certificate for a test, an
+/// archive that it unpacks. Those are left to it.
+fn is_known_by_name(name: &OsStr) -> bool {
+    secret_paths::evidence_of_name(name) != Some(Evidence::Content)
 }
 
 impl AsFd for Watched<'_> {

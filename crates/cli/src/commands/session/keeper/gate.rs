@@ -21,6 +21,8 @@ struct Kept {
     variables: Vec<u8>,
     /// What its rules were read from, as that was then.
     sources: [Source; 2],
+    /// Where questions and the record are: whoever moves them away means another place.
+    directories: [Option<(u64, u64)>; 2],
     gatekeeper: Gatekeeper,
 }
 
@@ -32,13 +34,20 @@ impl LastGate {
     /// The gate of whoever has these variables; none if it cannot be opened.
     pub fn of(&mut self, variables: Vec<u8>, places: &Places) -> Option<&Gatekeeper> {
         let sources = ["config.toml", "approvals.toml"].map(|name| Source::look(&places.config.join(name)));
-        let same = |kept: &Kept| kept.variables == variables && kept.sources == sources;
+        let directories = [places.audit(), places.state.join("approvals")].map(|path| identity(&path));
+        let same = |kept: &Kept| {
+            kept.variables == variables && kept.sources == sources && kept.directories == directories
+        };
         if !self.0.as_ref().is_some_and(|kept| same(kept) && sources.iter().all(Source::is_settled)) {
             let gatekeeper = Gatekeeper::of(Caller::Other(variables.clone())).ok();
-            self.0 = gatekeeper.map(|gatekeeper| Kept { variables, sources, gatekeeper });
+            self.0 = gatekeeper.map(|gatekeeper| Kept { variables, sources, directories, gatekeeper });
         }
         self.0.as_ref().map(|kept| &kept.gatekeeper)
     }
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
 impl Source {

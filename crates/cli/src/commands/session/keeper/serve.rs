@@ -324,6 +324,8 @@ impl Keeper {
         let Ok(Some((message, descriptors))) = client.channel.receive_bytes() else { return self.part(id) };
         let obeyed = match short_way::strings(&message) {
             Some(strings) => self.obey_at_once(id, strings, &descriptors),
+            // Of another version.
+            None if message.first() == Some(&0) => self.send_back(id),
             None => match serde_json::from_slice::<Request>(&message) {
                 Ok(request) => self.obey(id, request, &descriptors),
                 Err(_) => return self.part(id),

@@ -2,9 +2,11 @@
 //! here, in their name, and what they are told is ready to be written.
 
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use cofferdam_approvals::Backend;
 
@@ -25,8 +27,9 @@ const LONG_WAY: u8 = 0;
 const ENDED: u8 = 1;
 /// What such a client reads of an answer.
 const LONGEST: usize = 4096;
-/// A text that takes longer to judge would keep the others waiting.
+/// A text that takes longer to judge would keep the others waiting, and so would files that take longer to read.
 const LONGEST_TEXT: usize = 4 << 10;
+const MOST_READ: u64 = 1 << 20;
 
 /// What a client was started with.
 pub struct Strings {
@@ -57,11 +60,9 @@ impl Keeper {
         strings: Strings,
         streams: &[OwnedFd],
     ) -> Result<(), Refusal> {
-        if streams.len() != 3 || self.listener.is_none() {
-            return Err(Refusal::NotUnderstood);
-        }
         let Strings { arguments, variables } = strings;
-        let Some((what, line)) = self.meant(&arguments) else { return self.send_back(client) };
+        let meant = self.meant(&arguments).filter(|_| streams.len() == 3 && self.listener.is_some());
+        let Some((what, line)) = meant else { return self.send_back(client) };
         let places = Places::of(&Caller::Other(variables.clone()));
         let here = |places: &Places| places.runtime.join("sessions") == self.setup.sessions.as_path();
         let Some(places) = places.ok().filter(here) else { return self.send_back(client) };
@@ -95,6 +96,9 @@ impl Keeper {
         if words.iter().map(|word| word.len() + 1).sum::<usize>() > LONGEST_TEXT {
             return None;
         }
+        if !is_light(&self.left.directory, words) {
+            return None;
+        }
         match (how.to_str()?, words) {
             ("--", [_, ..]) => Some((exec::command(words), Line::Words(words))),
             ("-c", [text]) => Some((What::Shell(text.as_os_str().into()), Line::Text(text))),
@@ -102,7 +106,7 @@ impl Keeper {
         }
     }
 
-    fn send_back(&mut self, client: u64) -> Result<(), Refusal> {
+    pub(super) fn send_back(&self, client: u64) -> Result<(), Refusal> {
         if let Some(known) = self.clients.get(&client) {
             let _ = known.channel.send_bytes(&[BEGINNING[0], BEGINNING[1], LONG_WAY]);
         }
@@ -136,6 +140,14 @@ impl Client {
         };
         self.channel.send_bytes(&ended(status, &(rest + &told)))
     }
+}
+
+/// Whether the files that are named here are read in no time: the gate looks into what a command runs.
+fn is_light(directory: &Path, words: &[OsString]) -> bool {
+    let between = |byte: &u8| byte.is_ascii_whitespace() || b";|&()<>'\"`$\\={}".contains(byte);
+    let names = words.iter().flat_map(|word| word.as_bytes().split(between)).filter(|name| !name.is_empty());
+    let sizes = names.filter_map(|name| fs::metadata(directory.join(OsStr::from_bytes(name))).ok());
+    sizes.filter(fs::Metadata::is_file).map(|found| found.len()).sum::<u64>() <= MOST_READ
 }
 
 /// As the command is named when something is said about it.
