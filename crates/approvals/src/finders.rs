@@ -139,8 +139,8 @@ impl Judge<'_> {
                 }
                 "-n" | "-P" | "-L" | "-s" | "-d" | "-E" | "-a" | "--max-args" | "--max-procs"
                 | "--delimiter" | "--arg-file" | "--max-lines" => {
-                    if matches!(text, "-d" | "-L" | "--delimiter" | "--max-lines") {
-                        split = Split::Lines;
+                    if matches!(text, "-d" | "--delimiter") {
+                        split = Split::at(more.first().map_or("", Word::text));
                     }
                     rest = more.get(1..).unwrap_or_default();
                 }
@@ -149,12 +149,12 @@ impl Judge<'_> {
                     rest = more;
                 }
                 _ if text.starts_with('-') => {
-                    if text.starts_with("-0")
-                        || text == "--null"
-                        || text.starts_with("-d")
-                        || text.starts_with("-L")
-                    {
+                    if text.starts_with("-0") || text == "--null" {
                         split = Split::Lines;
+                    } else if let Some(letter) =
+                        text.strip_prefix("-d").or_else(|| text.strip_prefix("--delimiter="))
+                    {
+                        split = Split::at(letter);
                     }
                     rest = more;
                 }
@@ -164,7 +164,7 @@ impl Judge<'_> {
         if rest.is_empty() {
             return true;
         }
-        if replace.is_some() {
+        if replace.is_some() && split == Split::Words {
             split = Split::Lines;
         }
         // `xargs sh -c` takes what is fed to it as shell text.
@@ -180,6 +180,16 @@ impl Judge<'_> {
                 }
             }
             return true;
+        }
+        // Without a mark they stand behind each other, and are options and operands of one call.
+        if let (None, Some(text)) = (&replace, call.input.text())
+            && let Some(known) = text.as_known()
+            && let together @ [_, _, ..] = &split.parts(known)[..]
+        {
+            let fed = together.iter().map(|part| text.with_text(part.as_str()));
+            let mut inner = call.with_argv(rest.iter().cloned().chain(fed).collect::<Vec<_>>());
+            inner.input = Input::Inherited;
+            self.inspect(shell, &inner);
         }
         let into_text = replace.is_some()
             && rest.first().and_then(|word| word.text().rsplit('/').next()).is_some_and(is_shell);
@@ -323,10 +333,25 @@ enum Split {
     /// At white space, with quotes and backslashes as a shell has them.
     Words,
     Lines,
+    /// At this letter and nothing else.
+    At(char),
 }
 
 impl Split {
+    /// As the option names the letter.
+    fn at(named: &str) -> Self {
+        match named {
+            "\\n" | "\\0" | "" => Self::Lines,
+            "\\t" => Self::At('\t'),
+            _ => Self::At(named.chars().next().unwrap_or('\n')),
+        }
+    }
+
     fn parts(self, text: &str) -> Vec<String> {
+        if let Self::At(letter) = self {
+            let parts = text.trim_end_matches('\n').split(letter).filter(|part| !part.is_empty());
+            return parts.map(str::to_owned).collect();
+        }
         if self == Self::Lines {
             let lines = text.split(['\n', '\0']).map(str::trim).filter(|line| !line.is_empty());
             return lines.map(str::to_owned).collect();

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
 use cofferdam_shell_syntax::{
-    Doubt, Input, RedirectKind, Shell, SimpleCommand, Source, Surroundings, Watch, Word, misleading,
+    Doubt, HOLE, Input, RedirectKind, Shell, SimpleCommand, Source, Surroundings, Watch, Word, misleading,
 };
 
 use crate::call::Call;
@@ -176,6 +176,9 @@ impl Judge<'_> {
         }
         self.depth += 1;
         self.inspect_inner(shell, call);
+        if let Some(closed) = without_gaps(call) {
+            self.inspect_inner(shell, &closed);
+        }
         self.depth -= 1;
     }
 
@@ -271,7 +274,7 @@ impl Judge<'_> {
         }
         self.unknown_command(shell, call);
         // A variable that is not set leaves nothing behind: `r${x}m` may well be `rm`.
-        let known: String = word.text().chars().filter(|c| *c != cofferdam_shell_syntax::HOLE).collect();
+        let known: String = word.text().chars().filter(|c| *c != HOLE).collect();
         if known.is_empty() {
             return None;
         }
@@ -476,4 +479,28 @@ fn conventional(word: &Word) -> Option<&'static str> {
         "DOCKER" => "docker",
         _ => return None,
     })
+}
+
+/// The call as it is if nothing comes into the gaps within its words: a variable that is not set leaves nothing behind,
+/// so `sha${x}dow` may well be `shadow`. None if there are no such words.
+fn without_gaps(call: &Call) -> Option<Call> {
+    let gap = |word: &Word| {
+        let mut letters = word.text().chars();
+        let mut before = letters.next()?;
+        while let Some(letter) = letters.next() {
+            if letter == HOLE && before.is_ascii_alphanumeric() {
+                return letters.next().filter(char::is_ascii_alphanumeric);
+            }
+            before = letter;
+        }
+        None
+    };
+    if !call.arguments().iter().any(|word| word.is_unknown() && gap(word).is_some()) {
+        return None;
+    }
+    let closed = call.argv.iter().map(|word| match gap(word) {
+        Some(_) => word.with_text(word.text().replace(HOLE, "")),
+        None => word.clone(),
+    });
+    Some(call.with_argv(closed.collect::<Vec<_>>()))
 }

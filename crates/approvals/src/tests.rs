@@ -109,6 +109,45 @@ fn req_a10_an_option_of_the_inner_command_excuses_no_rights() {
 }
 
 /// What is done to a link is done to what it points to, and a loop that waits is no flood.
+/// What is fed to `xargs` is cut as it says, and stands behind the rest of one call.
+#[test]
+fn req_a10_words_that_are_fed_stand_behind_each_other() {
+    for command in [
+        "echo '-rf /' | xargs -L1 rm",
+        "echo '-rf /' | xargs -L 1 rm",
+        "printf -- '-rf,/' | xargs -d, rm",
+        "printf -- '-rf,/' | xargs --delimiter=, rm",
+        "echo a b c d e f g h i j k l m n o p q -rf / | xargs rm",
+    ] {
+        assert_eq!(decision(command), Decision::Deny, "{command}");
+    }
+    for command in ["echo 'push --force' | xargs git", "echo '-c reboot' | xargs -L1 sh"] {
+        assert_ne!(decision(command), Decision::Allow, "{command}");
+    }
+    for command in [
+        "echo a b c | xargs ls -l",
+        "echo 'status --short' | xargs git",
+        "git ls-files | xargs -d '\\n' wc -l",
+        "printf 'a.txt,b.txt' | xargs -d, cat",
+        "seq 3 | xargs -L1 echo",
+    ] {
+        assert_eq!(decision(command), Decision::Allow, "{command}");
+    }
+}
+
+/// A variable that is not set leaves nothing behind.
+#[test]
+fn req_a10_a_gap_within_a_word_may_be_nothing() {
+    for command in
+        ["cat /etc/sha${x}dow", "cat /etc/sha$!dow", "cat ~/.ss${x}h/id_r${x}sa", "git push --for${x}ce"]
+    {
+        assert_ne!(decision(command), Decision::Allow, "{command}");
+    }
+    for command in ["cat logs/app${n}a.txt", "cp a${i}b.txt c", "echo x${y}z", "ls /tmp/run${ID}dir"] {
+        assert_eq!(decision(command), Decision::Allow, "{command}");
+    }
+}
+
 #[test]
 fn req_a10_a_detour_is_followed_to_where_it_leads() {
     for (dangerous, harmless) in [
