@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use cofferdam_shell_syntax::{Input, SimpleCommand, Word};
+use cofferdam_shell_syntax::{HOLE, Input, SimpleCommand, Word};
 
 use crate::Context;
 use crate::place::Path;
@@ -39,7 +39,7 @@ impl Call {
         let name =
             text.bytes().rposition(|byte| matches!(byte, b'/' | b'\\')).map_or(text, |at| &text[at + 1..]);
         let name = name.strip_suffix(".exe").or_else(|| name.strip_suffix(".EXE")).unwrap_or(name);
-        let hole = word.is_unknown() && name.contains(cofferdam_shell_syntax::HOLE);
+        let hole = word.is_unknown() && name.contains(HOLE);
         (!hole && !name.is_empty()).then_some(name)
     }
 
@@ -106,6 +106,30 @@ impl Call {
                 break;
             }
         }
-        line.replace(cofferdam_shell_syntax::HOLE, "‹?›")
+        line.replace(HOLE, "‹?›")
+    }
+
+    /// The call as it is if nothing comes into the gaps within its words: a variable that is not set leaves nothing behind,
+    /// so `sha${x}dow` may well be `shadow`. None if there are no such words.
+    pub fn without_gaps(&self) -> Option<Self> {
+        let gap = |word: &Word| {
+            let mut letters = word.text().chars();
+            let mut before = letters.next()?;
+            while let Some(letter) = letters.next() {
+                if letter == HOLE && before.is_ascii_alphanumeric() {
+                    return letters.next().filter(char::is_ascii_alphanumeric);
+                }
+                before = letter;
+            }
+            None
+        };
+        if !self.arguments().iter().any(|word| word.is_unknown() && gap(word).is_some()) {
+            return None;
+        }
+        let closed = self.argv.iter().map(|word| match gap(word) {
+            Some(_) => word.with_text(word.text().replace(HOLE, "")),
+            None => word.clone(),
+        });
+        Some(self.with_argv(closed.collect::<Vec<_>>()))
     }
 }

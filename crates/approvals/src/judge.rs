@@ -176,7 +176,7 @@ impl Judge<'_> {
         }
         self.depth += 1;
         self.inspect_inner(shell, call);
-        if let Some(closed) = without_gaps(call) {
+        if let Some(closed) = call.without_gaps() {
             self.inspect_inner(shell, &closed);
         }
         self.depth -= 1;
@@ -479,28 +479,4 @@ fn conventional(word: &Word) -> Option<&'static str> {
         "DOCKER" => "docker",
         _ => return None,
     })
-}
-
-/// The call as it is if nothing comes into the gaps within its words: a variable that is not set leaves nothing behind,
-/// so `sha${x}dow` may well be `shadow`. None if there are no such words.
-fn without_gaps(call: &Call) -> Option<Call> {
-    let gap = |word: &Word| {
-        let mut letters = word.text().chars();
-        let mut before = letters.next()?;
-        while let Some(letter) = letters.next() {
-            if letter == HOLE && before.is_ascii_alphanumeric() {
-                return letters.next().filter(char::is_ascii_alphanumeric);
-            }
-            before = letter;
-        }
-        None
-    };
-    if !call.arguments().iter().any(|word| word.is_unknown() && gap(word).is_some()) {
-        return None;
-    }
-    let closed = call.argv.iter().map(|word| match gap(word) {
-        Some(_) => word.with_text(word.text().replace(HOLE, "")),
-        None => word.clone(),
-    });
-    Some(call.with_argv(closed.collect::<Vec<_>>()))
 }
