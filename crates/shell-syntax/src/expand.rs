@@ -6,7 +6,7 @@ use shuck_ast as ast;
 
 use crate::brace::{self, Piece};
 use crate::shell::normalise;
-use crate::{HOLE, Input, Shell, Source, Watch, Word};
+use crate::{HOLE, Input, Shell, Source, Watch, Word, unread};
 
 /// A command with more words than this is not followed.
 const MOST_FIELDS: usize = 50_000;
@@ -258,14 +258,17 @@ impl Shell {
                 // `> >(sh)`: what is written is what the inside reads.
                 let input =
                     if *is_input { Input::Inherited } else { Input::Text(Word::unknown(None).into()) };
-                self.process_substitution(body, source, &input, watch).into()
+                self.process_substitution(body, part.span, source, &input, watch).into()
             }
-            Part::ArithmeticExpansion { expression, expression_ast, expression_word_ast, .. } => {
+            Part::ArithmeticExpansion { expression_ast, expression_word_ast, .. } => {
+                let written = unread::written(part.span, source);
+                if unread::is_substitution(written, expression_ast.is_some()) {
+                    return self.misread_arithmetic(written, watch).into();
+                }
                 let value = expression_ast.as_deref().and_then(|node| self.arithmetic(node, source, watch));
                 if value.is_none() {
                     self.single(expression_word_ast, source, watch);
                 }
-                let _ = expression;
                 value.map_or_else(|| Word::unknown(None), |number| Word::known(number.to_string())).into()
             }
             Part::Parameter(parameter) => self.parameter(parameter, quoted, source, watch),
@@ -304,7 +307,7 @@ impl Shell {
         let from = self.commands.len();
         let output = match syntax {
             ast::CommandSubstitutionSyntax::DollarParen => {
-                self.in_subshell(|shell| shell.sequence(body, source, &Input::Inherited, watch))
+                self.in_subshell(|shell| shell.inside(body, span, source, &Input::Inherited, watch))
             }
             // The first parser leaves backticks within backticks as text, so the inside is read again.
             ast::CommandSubstitutionSyntax::Backtick => {
@@ -323,12 +326,13 @@ impl Shell {
     fn process_substitution(
         &mut self,
         body: &ast::StmtSeq,
+        span: ast::Span,
         source: &str,
         input: &Input,
         watch: &mut dyn Watch,
     ) -> Word {
         let from = self.commands.len();
-        let output = self.in_subshell(|shell| shell.sequence(body, source, input, watch));
+        let output = self.in_subshell(|shell| shell.inside(body, span, source, input, watch));
         let path = format!("/dev/fd/cofferdam-{from}");
         let mut word = Word::known(path.clone());
         word.add_sources(&[Source::Commands(from..self.commands.len())]);

@@ -25,6 +25,7 @@ mod run;
 mod scan;
 mod second;
 mod shell;
+mod unread;
 mod variables;
 mod word;
 

