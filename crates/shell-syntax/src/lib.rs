@@ -14,6 +14,7 @@ mod brace;
 mod builtin;
 mod compound;
 mod doubt;
+mod elsewhere;
 mod expand;
 mod output;
 mod parameter;

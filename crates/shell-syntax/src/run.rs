@@ -167,6 +167,7 @@ impl Shell {
         input: &Input,
         watch: &mut dyn Watch,
     ) -> Word {
+        self.elsewhere(statement, source, watch);
         let background = matches!(statement.terminator, Some(ast::StmtTerminator::Background(_)));
         if background {
             self.concurrently(|shell| shell.redirected(statement, source, input, watch))

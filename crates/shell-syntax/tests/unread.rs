@@ -96,3 +96,50 @@ fn req_a10_the_options_of_the_shell_are_not_known() {
     }
     harmless(&["case $- in *i*) echo interactive;; esac", "echo $-"]);
 }
+
+#[test]
+fn req_a10_a_negated_group_is_no_pattern() {
+    let texts = [
+        "!(rm -rf ~)",
+        "if !(rm -rf ~); then :; fi",
+        "true;!(rm -rf ~)",
+        "true && !(rm -rf ~)",
+        "true\n!(rm -rf ~)",
+        "echo $(!(rm -rf ~))",
+        "while !(rm -rf ~); do :; done",
+    ];
+    seen(&texts);
+    doubted(&texts);
+    harmless(&[
+        "ls !(*.txt)",
+        "if ! grep -q foo file; then echo no; fi",
+        "[[ $x == !(a|b) ]] && echo hi",
+        "case $x in !(a)) echo;; esac",
+        "git commit -m 'feat!(api): drop x'",
+        "awk '!($1 in a)' f",
+    ]);
+}
+
+#[test]
+fn req_a10_what_another_shell_would_run_is_walked_too() {
+    seen(&[
+        "echo a &>f rm -rf /",
+        "echo a &>>f rm -rf /",
+        "echo a &> f >g rm -rf ~",
+        "true; echo a &> f rm -rf ~",
+        "exit &>f rm -rf ~",
+        "export a &>f rm -rf ~",
+        "true;&>f rm -rf ~",
+        "((rm -rf ~))",
+        "((reboot))",
+        "f() { :; } > $(rm -rf ~); f",
+    ]);
+    harmless(&[
+        "make &> log",
+        "make test &>> log && tail log",
+        "make &> log; tail log",
+        "f() { echo hi; } > log; f",
+        "(( x > 3 )) && echo big",
+        "((count = count + 1))",
+    ]);
+}
