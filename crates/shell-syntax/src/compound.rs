@@ -186,6 +186,7 @@ impl Shell {
         use ast::ConditionalExpr as Expr;
         match expression {
             Expr::Binary(binary) => {
+                self.compared(binary, source, watch);
                 self.deeper(|shell| shell.condition(&binary.left, source, watch));
                 self.deeper(|shell| shell.condition(&binary.right, source, watch));
             }

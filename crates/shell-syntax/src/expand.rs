@@ -271,8 +271,12 @@ impl Shell {
                 }
                 value.map_or_else(|| Word::unknown(None), |number| Word::known(number.to_string())).into()
             }
-            Part::Parameter(parameter) => self.parameter(parameter, quoted, source, watch),
+            Part::Parameter(parameter) => {
+                self.unread_operand(part.span, quoted, source);
+                self.parameter(parameter, quoted, source, watch)
+            }
             Part::ParameterExpansion { reference, operator, operand_word_ast, colon_variant, .. } => {
+                self.unread_operand(part.span, quoted, source);
                 let operation = crate::parameter::Operation {
                     operator,
                     operand: operand_word_ast.as_deref(),
@@ -286,8 +290,14 @@ impl Shell {
             Part::Transformation { reference, operator } => {
                 self.transformation(reference, *operator, source, watch)
             }
-            Part::Substring { reference, offset_ast, length_ast, .. }
-            | Part::ArraySlice { reference, offset_ast, length_ast, .. } => {
+            Part::Substring {
+                reference, offset_ast, offset_word_ast, length_ast, length_word_ast, ..
+            }
+            | Part::ArraySlice {
+                reference, offset_ast, offset_word_ast, length_ast, length_word_ast, ..
+            } => {
+                self.unread_bound(offset_ast.is_some(), Some(offset_word_ast), source, watch);
+                self.unread_bound(length_ast.is_some(), length_word_ast.as_deref(), source, watch);
                 self.slice(reference, (offset_ast.as_deref(), length_ast.as_deref()), source, watch)
             }
             Part::ArrayIndices(_) | Part::PrefixMatch { .. } | Part::ZshQualifiedGlob(_) => {

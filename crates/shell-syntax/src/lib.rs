@@ -15,6 +15,7 @@ mod builtin;
 mod compound;
 mod doubt;
 mod elsewhere;
+mod evaluated;
 mod expand;
 mod output;
 mod parameter;

@@ -55,6 +55,27 @@ impl Shell {
         self.deeper(|shell| shell.run_text(&text, watch));
     }
 
+    /// `${x//a/<(…)}`: the parser takes for letters what a shell runs.
+    pub(crate) fn unread_operand(&mut self, span: ast::Span, quoted: bool, source: &str) {
+        let written = written(span, source);
+        if !quoted && (written.contains("<(") || written.contains(">(")) {
+            self.doubt(Doubt::Disagreement);
+        }
+    }
+
+    /// Where a part of a value begins, or how long it is, that is no arithmetic to the parser.
+    pub(crate) fn unread_bound(
+        &mut self,
+        arithmetic: bool,
+        word: Option<&ast::Word>,
+        source: &str,
+        watch: &mut dyn Watch,
+    ) {
+        if let (false, Some(word)) = (arithmetic, word) {
+            self.single(word, source, watch);
+        }
+    }
+
     /// A text that no parser reads, cut where commands could be: nothing is certain of it, but the worst in it is seen.
     fn by_line(&mut self, text: &str, input: &Input, watch: &mut dyn Watch) {
         self.doubt(Doubt::Rejected);

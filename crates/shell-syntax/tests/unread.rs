@@ -143,3 +143,37 @@ fn req_a10_what_another_shell_would_run_is_walked_too() {
         "((count = count + 1))",
     ]);
 }
+
+#[test]
+fn req_a10_what_is_computed_is_expanded_again() {
+    seen(&[
+        "declare 'x[$(rm -rf ~)]=1'",
+        "typeset \"x[\\$(rm -rf ~)]=1\"",
+        "f() { local 'x[1+$(rm -rf ~)]=1'; }; f",
+        "declare -i 'x=a[$(reboot)]'",
+        "declare -i x='a[$(reboot)]'",
+        "unset 'a[1+$(reboot)]'",
+        "let 'a[$(reboot)]'",
+        "((a[$(reboot)]=1))",
+        "x='a[$(reboot)]'; ((x++))",
+        "x='a[$(reboot)]'; ((x+=1))",
+        "x='a[$(reboot)]'; let x",
+        "x='a[$(reboot)]'; echo $(($x))",
+        "x='a[$(reboot)]'; [[ x -lt 1 ]]",
+        "x='a[$(reboot)]'; [[ 1 -eq $x ]]",
+        "x='a[$(reboot)]'; echo ${!x}",
+        "x='a[$(reboot)]'; y=abc; echo ${y:0:x}",
+        "y='a[$(reboot)]'; x=y; ((x))",
+        "x='a[$(rm -rf \"$HOME\")]'; ((x))",
+        "echo ${x:a b $(rm -rf ~)}",
+    ]);
+    doubted(&["x=a; ${x//a/: <(reboot)}", "echo ${x:-<(reboot)}"]);
+    harmless(&[
+        "declare 'x=1' \"y[0]=2\"",
+        "declare -A m; m[a]=1; echo ${m[a]}",
+        "x=5; ((x++)); let x+=1 'y = x * 2'; [[ x -lt 1 ]]",
+        "x=y; y=x; ((x))",
+        "n=PATH; echo ${!n} ${n:0:2} ${n//a/b}",
+        "[ \"$x\" = '[a] b' ]",
+    ]);
+}
