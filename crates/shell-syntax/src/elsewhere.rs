@@ -3,7 +3,7 @@
 
 use shuck_ast as ast;
 
-use crate::{Doubt, Shell, Watch, unread};
+use crate::{Doubt, Input, Shell, Watch, unread};
 
 impl Shell {
     /// What a statement is elsewhere, if that is something else.
@@ -30,6 +30,15 @@ impl Shell {
             }
             _ => {}
         }
+    }
+
+    /// A text in which another shell sees other quotes, and so other commands.
+    pub(crate) fn quoted_elsewhere(&mut self, text: &str, input: &Input, watch: &mut dyn Watch) {
+        let Some(other) = crate::quotes::elsewhere(text) else { return };
+        if !crate::reading::is_clean(&other) {
+            self.doubt(Doubt::Disagreement);
+        }
+        self.in_subshell(|shell| shell.deeper(|shell| shell.run_text_with(&other, input, watch)));
     }
 
     /// `!(…)` where a command may start is a pattern only where patterns like it are turned on, and `! ( … )` elsewhere.

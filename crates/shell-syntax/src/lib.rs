@@ -22,6 +22,7 @@ mod parameter;
 mod pattern;
 mod pieces;
 mod plain;
+mod quotes;
 mod reading;
 mod run;
 mod scan;

@@ -177,3 +177,24 @@ fn req_a10_what_is_computed_is_expanded_again() {
         "[ \"$x\" = '[a] b' ]",
     ]);
 }
+
+#[test]
+fn req_a10_quotes_are_read_as_every_shell_reads_them() {
+    seen(&[
+        "echo $'a\\'; rm -rf ~; echo ' #'",
+        "echo $'a\\'\nrm -rf ~\necho 'x",
+        "echo \"${x:-'}\"; rm -rf ~ ; echo '}\" #'",
+        "bash -c \"$(true)\"; eval \"echo \\$'a\\\\'; rm -rf ~; echo ' #'\"",
+        "cat <<E\nit's\nE\necho $'a\\'; rm -rf ~; echo ' #'",
+        "echo \"${x:-'$(rm -rf ~)'}\"",
+    ]);
+    harmless(&[
+        "printf $'a\\n' 'b'",
+        "echo $'it\\'s'",
+        "echo $'it\\'s' 'a' b",
+        "for x in a; do\n  echo $'it\\'s'\ndone",
+        "echo \"${x:-default}\" \"${x:+'$x'}\"",
+        "echo \"${x:-don't} and ${y:-it's}\"",
+        "grep \"${x#'a'}\" 'f' # it's",
+    ]);
+}
