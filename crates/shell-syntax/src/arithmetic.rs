@@ -32,8 +32,9 @@ impl Shell {
                 }
                 if word.is_empty() { Some(0) } else { number(word.as_known()?) }
             }
-            Expr::Indexed { index, .. } => {
+            Expr::Indexed { index, name } => {
                 self.arithmetic(index, source, watch);
+                self.elements(name.as_str(), watch);
                 None
             }
             Expr::ShellWord(word) => {

@@ -198,6 +198,7 @@ impl Shell {
                         self.evaluated(value.text(), watch);
                     }
                     if names_another {
+                        self.evaluated_subscript(value.text(), watch);
                         let variable = Variable { value: Value::Scalar(value.clone()), names_another: true };
                         self.variables.insert(&name, variable);
                     }

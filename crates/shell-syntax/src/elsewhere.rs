@@ -14,8 +14,24 @@ impl Shell {
                 let last = simple.args.last().unwrap_or(&simple.name);
                 self.background(statement, last.span, source, watch);
             }
-            ast::Command::Decl(clause) => self.background(statement, clause.span, source, watch),
-            ast::Command::Builtin(_) => self.background(statement, statement.span, source, watch),
+            ast::Command::Decl(clause) => {
+                let last = clause.operands.last().map(|operand| match operand {
+                    ast::DeclOperand::Flag(word) | ast::DeclOperand::Dynamic(word) => word.span,
+                    ast::DeclOperand::Name(name) => name.span,
+                    ast::DeclOperand::Assignment(assignment) => assignment.span,
+                });
+                self.background(statement, last.unwrap_or_default(), source, watch);
+            }
+            ast::Command::Builtin(builtin) => {
+                let (operand, rest) = match builtin {
+                    ast::BuiltinCommand::Break(command) => (&command.depth, &command.extra_args),
+                    ast::BuiltinCommand::Continue(command) => (&command.depth, &command.extra_args),
+                    ast::BuiltinCommand::Return(command) => (&command.code, &command.extra_args),
+                    ast::BuiltinCommand::Exit(command) => (&command.code, &command.extra_args),
+                };
+                let last = rest.last().or(operand.as_ref()).map(|word| word.span);
+                self.background(statement, last.unwrap_or_default(), source, watch);
+            }
             ast::Command::Compound(ast::CompoundCommand::Arithmetic(command)) => {
                 let written = unread::written(command.span, source);
                 let inside = written.strip_prefix("((").and_then(|rest| rest.strip_suffix("))"));

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 
 use shuck_ast as ast;
 
-use crate::{Shell, Watch};
+use crate::shell::Value;
+use crate::{Doubt, Shell, Watch, Word};
 
 /// Names that lead to further names are followed this far.
-const MOST_NAMES: usize = 64;
+const MOST_NAMES: usize = 256;
 
 impl Shell {
     /// A text that is computed: `let`, the sides of `-lt`, the value of a variable in `((…))`.
@@ -22,12 +23,29 @@ impl Shell {
         let mut met = BTreeSet::new();
         let mut open = names(text);
         while let Some(name) = open.pop() {
-            if met.len() >= MOST_NAMES || !met.insert(name.clone()) || self.variables.get(&name).is_none() {
+            if self.variables.get(&name).is_none() || !met.insert(name.clone()) {
                 continue;
+            }
+            if met.len() > MOST_NAMES {
+                self.doubt(Doubt::TooMuch);
+                return;
             }
             let value = self.lookup(&name).and_then(|all| all.words.into_iter().next()).unwrap_or_default();
             self.unread_arithmetic(value.text(), watch);
             open.extend(names(value.text()));
+        }
+    }
+
+    /// The values of a list, any of which may be meant.
+    pub(crate) fn elements(&mut self, name: &str, watch: &mut dyn Watch) {
+        let expands = |word: &&Word| word.text().contains("$(") || word.text().contains('`');
+        let values: Vec<Word> = match self.variables.get(name).map(|variable| &variable.value) {
+            Some(Value::List(words)) => words.iter().filter(expands).cloned().collect(),
+            Some(Value::Map(map)) => map.values().filter(expands).cloned().collect(),
+            _ => Vec::new(),
+        };
+        for value in values {
+            self.evaluated(value.text(), watch);
         }
     }
 
@@ -69,7 +87,6 @@ impl Shell {
 fn names(text: &str) -> Vec<String> {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
         .filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
-        .take(MOST_NAMES)
         .map(str::to_owned)
         .collect()
 }

@@ -272,11 +272,11 @@ impl Shell {
                 value.map_or_else(|| Word::unknown(None), |number| Word::known(number.to_string())).into()
             }
             Part::Parameter(parameter) => {
-                self.unread_operand(part.span, quoted, source);
+                self.unread_operand(part.span, quoted, source, watch);
                 self.parameter(parameter, quoted, source, watch)
             }
             Part::ParameterExpansion { reference, operator, operand_word_ast, colon_variant, .. } => {
-                self.unread_operand(part.span, quoted, source);
+                self.unread_operand(part.span, quoted, source, watch);
                 let operation = crate::parameter::Operation {
                     operator,
                     operand: operand_word_ast.as_deref(),

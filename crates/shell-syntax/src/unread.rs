@@ -55,11 +55,22 @@ impl Shell {
         self.deeper(|shell| shell.run_text(&text, watch));
     }
 
-    /// `${x//a/<(…)}`: the parser takes for letters what a shell runs.
-    pub(crate) fn unread_operand(&mut self, span: ast::Span, quoted: bool, source: &str) {
+    /// `${x//a/<(…)}`: the parser takes for letters what a shell runs. And `${x:-$(echo a}; …)}`: it takes the first
+    /// bracket for the end, also within a substitution.
+    pub(crate) fn unread_operand(
+        &mut self,
+        span: ast::Span,
+        quoted: bool,
+        source: &str,
+        watch: &mut dyn Watch,
+    ) {
         let written = written(span, source);
         if !quoted && (written.contains("<(") || written.contains(">(")) {
             self.doubt(Doubt::Disagreement);
+        }
+        if written.contains("$(") && !is_balanced(written) {
+            let rest = source.get(span.end.offset()..).unwrap_or_default();
+            self.by_line(rest, &Input::Inherited, watch);
         }
     }
 
@@ -79,7 +90,10 @@ impl Shell {
     /// A text that no parser reads, cut where commands could be: nothing is certain of it, but the worst in it is seen.
     fn by_line(&mut self, text: &str, input: &Input, watch: &mut dyn Watch) {
         self.doubt(Doubt::Rejected);
-        for part in text.split([';', '\n', '&', '{', '}', '!']).map(str::trim).filter(|part| !part.is_empty())
+        for part in text
+            .split([';', '\n', '&', '{', '}', '(', ')', '!'])
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
         {
             if part.len() < text.trim().len() && crate::reading::is_clean(part) {
                 self.in_subshell(|shell| shell.deeper(|shell| shell.run_text_with(part, input, watch)));
@@ -107,9 +121,13 @@ pub(crate) fn is_substitution(written: &str, arithmetic: bool) -> bool {
     if arithmetic {
         return false;
     }
-    // Quoted brackets are no brackets, to a shell that asks itself the same.
+    !is_balanced(inside)
+}
+
+/// Whether brackets close as they open. Quoted ones are none, to a shell that asks itself the same.
+fn is_balanced(text: &str) -> bool {
     let mut depth = 0usize;
-    let mut bytes = inside.bytes();
+    let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
         match byte {
             b'\\' => {
@@ -119,10 +137,10 @@ pub(crate) fn is_substitution(written: &str, arithmetic: bool) -> bool {
                 bytes.by_ref().find(|next| *next == byte);
             }
             b'(' => depth += 1,
-            b')' if depth == 0 => return true,
+            b')' if depth == 0 => return false,
             b')' => depth -= 1,
             _ => {}
         }
     }
-    depth > 0
+    depth == 0
 }

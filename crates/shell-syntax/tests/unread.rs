@@ -50,6 +50,9 @@ fn req_a10_what_a_parser_gives_up_within_a_substitution_is_read_again() {
         "cat <(echo a}; rm -rf ~)",
         "tee >(echo a}; rm -rf ~)",
         "cat <<E\n$(echo a}; rm -rf ~)\nE",
+        "echo ${x:-$(echo a}; rm -rf ~)}",
+        "echo \"${x:-\"$(echo a}; rm -rf ~)\"}\"",
+        "cat <<E\n${x:-$(echo a}; rm -rf ~)}\nE",
     ];
     seen(&texts);
     doubted(&texts);
@@ -60,6 +63,8 @@ fn req_a10_what_a_parser_gives_up_within_a_substitution_is_read_again() {
         "x=$( )",
         "diff <(sort a) <(sort b)",
         "echo \"$(cat a | wc -l)\"",
+        "x=\"${a:-$(echo \"${b:-$(pwd)}\")}\"",
+        "echo \"${x:-$(grep -c \"(\" f)}\" ${y%%)*}",
     ]);
 }
 
@@ -164,6 +169,8 @@ fn req_a10_what_is_computed_is_expanded_again() {
         "x='a[$(reboot)]'; echo ${!x}",
         "x='a[$(reboot)]'; y=abc; echo ${y:0:x}",
         "y='a[$(reboot)]'; x=y; ((x))",
+        "a=('b[$(reboot)]'); ((a[0]))",
+        "x='b[$(reboot)]'; declare -n r=$x; echo $r",
         "x='a[$(rm -rf \"$HOME\")]'; ((x))",
         "echo ${x:a b $(rm -rf ~)}",
     ]);
