@@ -27,14 +27,24 @@ impl Shell {
             Expr::Number(text) => number(text.slice(source)),
             Expr::Variable(name) => {
                 let word = self.lookup(name.as_str())?.words.into_iter().next()?;
-                self.prompt(word.text(), watch);
+                if number(word.text()).is_none() {
+                    self.evaluated(word.text(), watch);
+                }
                 if word.is_empty() { Some(0) } else { number(word.as_known()?) }
             }
-            Expr::Indexed { index, .. } => {
+            Expr::Indexed { index, name } => {
                 self.arithmetic(index, source, watch);
+                self.elements(name.as_str(), watch);
                 None
             }
-            Expr::ShellWord(word) => number(self.single(word, source, watch).as_known()?),
+            Expr::ShellWord(word) => {
+                let word = self.single(word, source, watch);
+                let value = word.as_known().and_then(number);
+                if value.is_none() {
+                    self.evaluated(word.text(), watch);
+                }
+                value
+            }
             Expr::Parenthesized { expression } => self.arithmetic(expression, source, watch),
             Expr::Unary { op, expr } => {
                 let value = self.arithmetic(expr, source, watch)?;
@@ -46,7 +56,10 @@ impl Shell {
                     ast::ArithmeticUnaryOp::PreIncrement | ast::ArithmeticUnaryOp::PreDecrement => None,
                 }
             }
-            Expr::Postfix { .. } => None,
+            Expr::Postfix { expr, .. } => {
+                self.arithmetic(expr, source, watch);
+                None
+            }
             Expr::Binary { left, op, right } => {
                 let left = self.arithmetic(left, source, watch);
                 let right = self.arithmetic(right, source, watch);
@@ -60,7 +73,13 @@ impl Shell {
             }
             Expr::Assignment { target, op, value } => {
                 let value = self.arithmetic(value, source, watch);
+                if let ast::ArithmeticLvalue::Indexed { index, .. } = target {
+                    self.arithmetic(index, source, watch);
+                }
                 if let ast::ArithmeticLvalue::Variable(name) = target {
+                    if *op != ast::ArithmeticAssignOp::Assign {
+                        self.evaluated(name.as_str(), watch);
+                    }
                     let word = match (op, value) {
                         (ast::ArithmeticAssignOp::Assign, Some(value)) => Word::known(value.to_string()),
                         _ => Word::unknown(None),

@@ -152,8 +152,8 @@ impl Shell {
     }
 
     pub(crate) fn subscripts(&mut self, words: &[Word], watch: &mut dyn Watch) {
-        for word in words.iter().filter(|word| word.text().contains("[$(") || word.text().contains("[`")) {
-            self.prompt(word.text(), watch);
+        for word in words {
+            self.evaluated_subscript(word.text(), watch);
         }
     }
 
@@ -168,7 +168,7 @@ impl Shell {
     ) -> Word {
         let mut argv = vec![Word::known(clause.variant.as_str())];
         let mut made = self.assignments(&clause.assignments, false, source, watch);
-        let mut names_another = false;
+        let (mut names_another, mut computes) = (false, false);
         for operand in &clause.operands {
             match operand {
                 ast::DeclOperand::Flag(word) => {
@@ -176,11 +176,13 @@ impl Shell {
                     names_another |= flag.text().starts_with('-')
                         && flag.text().contains('n')
                         && clause.variant.as_str() != "export";
+                    computes |= flag.text().starts_with('-') && flag.text().contains('i');
                     argv.push(flag);
                 }
                 ast::DeclOperand::Name(name) => argv.push(Word::known(name.name.as_str())),
                 ast::DeclOperand::Dynamic(word) => {
                     let fields = self.fields(std::iter::once(word), source, watch);
+                    self.subscripts(&fields, watch);
                     for field in &fields {
                         if let Some((name, value)) = field.text().split_once('=') {
                             self.set(name, Value::Scalar(field.with_text(value)));
@@ -192,7 +194,11 @@ impl Shell {
                 ast::DeclOperand::Assignment(assignment) => {
                     let name = assignment.target.name.as_str().to_owned();
                     let value = self.assign(assignment, true, source, watch);
+                    if computes {
+                        self.evaluated(value.text(), watch);
+                    }
                     if names_another {
+                        self.evaluated_subscript(value.text(), watch);
                         let variable = Variable { value: Value::Scalar(value.clone()), names_another: true };
                         self.variables.insert(&name, variable);
                     }

@@ -189,8 +189,8 @@ impl Shell {
             }
             "let" => {
                 for word in rest {
+                    self.evaluated(word.text(), watch);
                     if let Some((name, _)) = word.text().split_once('=') {
-                        self.prompt(word.text(), watch);
                         self.set(name, Value::Scalar(Word::unknown(None)));
                     }
                 }

@@ -3,7 +3,7 @@
 use shuck_ast as ast;
 
 use crate::shell::Value;
-use crate::{Doubt, Input, Shell, Source, Watch, Word};
+use crate::{Doubt, Input, Shell, Source, Watch, Word, unread};
 
 /// A loop over more words than this is followed for the first ones, and once more with an unknown word.
 const MOST_ROUNDS: usize = 16;
@@ -98,8 +98,11 @@ impl Shell {
             Compound::Subshell(body) => self.in_subshell(|shell| shell.sequence(body, source, input, watch)),
             Compound::BraceGroup(body) => self.sequence(body, source, input, watch),
             Compound::Arithmetic(command) => {
-                if let Some(node) = &command.expr_ast {
-                    self.arithmetic(node, source, watch);
+                match &command.expr_ast {
+                    Some(node) => {
+                        self.arithmetic(node, source, watch);
+                    }
+                    None => self.unread_arithmetic(unread::written(command.span, source), watch),
                 }
                 Word::default()
             }
@@ -183,6 +186,7 @@ impl Shell {
         use ast::ConditionalExpr as Expr;
         match expression {
             Expr::Binary(binary) => {
+                self.compared(binary, source, watch);
                 self.deeper(|shell| shell.condition(&binary.left, source, watch));
                 self.deeper(|shell| shell.condition(&binary.right, source, watch));
             }

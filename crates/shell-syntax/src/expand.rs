@@ -6,7 +6,7 @@ use shuck_ast as ast;
 
 use crate::brace::{self, Piece};
 use crate::shell::normalise;
-use crate::{HOLE, Input, Shell, Source, Watch, Word};
+use crate::{HOLE, Input, Shell, Source, Watch, Word, unread};
 
 /// A command with more words than this is not followed.
 const MOST_FIELDS: usize = 50_000;
@@ -258,18 +258,25 @@ impl Shell {
                 // `> >(sh)`: what is written is what the inside reads.
                 let input =
                     if *is_input { Input::Inherited } else { Input::Text(Word::unknown(None).into()) };
-                self.process_substitution(body, source, &input, watch).into()
+                self.process_substitution(body, part.span, source, &input, watch).into()
             }
-            Part::ArithmeticExpansion { expression, expression_ast, expression_word_ast, .. } => {
+            Part::ArithmeticExpansion { expression_ast, expression_word_ast, .. } => {
+                let written = unread::written(part.span, source);
+                if unread::is_substitution(written, expression_ast.is_some()) {
+                    return self.misread_arithmetic(written, watch).into();
+                }
                 let value = expression_ast.as_deref().and_then(|node| self.arithmetic(node, source, watch));
                 if value.is_none() {
                     self.single(expression_word_ast, source, watch);
                 }
-                let _ = expression;
                 value.map_or_else(|| Word::unknown(None), |number| Word::known(number.to_string())).into()
             }
-            Part::Parameter(parameter) => self.parameter(parameter, quoted, source, watch),
+            Part::Parameter(parameter) => {
+                self.unread_operand(part.span, quoted, source, watch);
+                self.parameter(parameter, quoted, source, watch)
+            }
             Part::ParameterExpansion { reference, operator, operand_word_ast, colon_variant, .. } => {
+                self.unread_operand(part.span, quoted, source, watch);
                 let operation = crate::parameter::Operation {
                     operator,
                     operand: operand_word_ast.as_deref(),
@@ -283,8 +290,14 @@ impl Shell {
             Part::Transformation { reference, operator } => {
                 self.transformation(reference, *operator, source, watch)
             }
-            Part::Substring { reference, offset_ast, length_ast, .. }
-            | Part::ArraySlice { reference, offset_ast, length_ast, .. } => {
+            Part::Substring {
+                reference, offset_ast, offset_word_ast, length_ast, length_word_ast, ..
+            }
+            | Part::ArraySlice {
+                reference, offset_ast, offset_word_ast, length_ast, length_word_ast, ..
+            } => {
+                self.unread_bound(offset_ast.is_some(), Some(offset_word_ast), source, watch);
+                self.unread_bound(length_ast.is_some(), length_word_ast.as_deref(), source, watch);
                 self.slice(reference, (offset_ast.as_deref(), length_ast.as_deref()), source, watch)
             }
             Part::ArrayIndices(_) | Part::PrefixMatch { .. } | Part::ZshQualifiedGlob(_) => {
@@ -304,7 +317,7 @@ impl Shell {
         let from = self.commands.len();
         let output = match syntax {
             ast::CommandSubstitutionSyntax::DollarParen => {
-                self.in_subshell(|shell| shell.sequence(body, source, &Input::Inherited, watch))
+                self.in_subshell(|shell| shell.inside(body, span, source, &Input::Inherited, watch))
             }
             // The first parser leaves backticks within backticks as text, so the inside is read again.
             ast::CommandSubstitutionSyntax::Backtick => {
@@ -323,12 +336,13 @@ impl Shell {
     fn process_substitution(
         &mut self,
         body: &ast::StmtSeq,
+        span: ast::Span,
         source: &str,
         input: &Input,
         watch: &mut dyn Watch,
     ) -> Word {
         let from = self.commands.len();
-        let output = self.in_subshell(|shell| shell.sequence(body, source, input, watch));
+        let output = self.in_subshell(|shell| shell.inside(body, span, source, input, watch));
         let path = format!("/dev/fd/cofferdam-{from}");
         let mut word = Word::known(path.clone());
         word.add_sources(&[Source::Commands(from..self.commands.len())]);

@@ -28,7 +28,8 @@ impl Shell {
             "*" => return Some(Expansion { words: self.positional.to_vec(), separate: false }),
             "#" => return Some(Word::known(self.positional.len().to_string()).into()),
             "?" => return Some(Word::known("0").into()),
-            "-" => return Some(Word::known("himBHs").into()),
+            // Its letters depend on the shell and on how it was started.
+            "-" => return None,
             _ => {}
         }
         let name = self.referred(name);
@@ -78,7 +79,9 @@ impl Shell {
             Bourne::Access { reference } => self.access(reference, source, watch),
             Bourne::Length { reference } => self.length(reference, source, watch),
             Bourne::Indirect { reference, .. } => self.indirect(reference, source, watch),
-            Bourne::Slice { reference, offset_ast, length_ast, .. } => {
+            Bourne::Slice { reference, offset_ast, offset_word_ast, length_ast, length_word_ast, .. } => {
+                self.unread_bound(offset_ast.is_some(), Some(offset_word_ast), source, watch);
+                self.unread_bound(length_ast.is_some(), length_word_ast.as_deref(), source, watch);
                 self.slice(reference, (offset_ast.as_deref(), length_ast.as_deref()), source, watch)
             }
             Bourne::Operation { reference, operator, operand_word_ast, colon_variant, .. } => {
@@ -187,7 +190,8 @@ impl Shell {
         let name = self.access(reference, source, watch);
         match name.words.first().and_then(Word::as_known) {
             Some(name) if !name.is_empty() => {
-                if let Some((name, selector)) = name.split_once('[') {
+                if let Some((name, selector)) = name.to_owned().split_once('[') {
+                    self.evaluated(selector, watch);
                     let list = match self.variables.get(name).map(|variable| &variable.value) {
                         Some(Value::List(words)) => words.clone(),
                         _ => return Word::unknown(None).into(),

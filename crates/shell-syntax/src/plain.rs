@@ -146,6 +146,7 @@ impl Reader<'_> {
             match self.peek() {
                 b'\n' => {}
                 b'#' if self.bytes[self.at - 1].is_ascii_whitespace() => {}
+                b';' if matches!(self.ahead(1), b';' | b'&') => return None,
                 b';' => self.at += 1,
                 // `&!` and `&|` mean something to others.
                 b'&' if matches!(self.ahead(1), b' ' | b'\t' | b'\n') => {
@@ -158,7 +159,7 @@ impl Reader<'_> {
             }
             statements.push(statement);
             self.between();
-            // `;;`, `;&` and what else is no statement is refused where the next one is looked for.
+            // What else is no statement is refused where the next one is looked for.
         };
         self.depth -= 1;
         if statements.is_empty() && end != End::Text {

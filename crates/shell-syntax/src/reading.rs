@@ -117,6 +117,11 @@ impl Reading {
     }
 }
 
+/// Whether the first parser reads a text from its beginning to its end.
+pub(crate) fn is_clean(text: &str) -> bool {
+    Parser::new(&scan::masked(text).unwrap_or_else(|| text.to_owned())).parse().status == ParseStatus::Clean
+}
+
 /// Every piece with whether both parsers agree on it, unless the first one refuses any of them.
 fn parse_all(pieces: &[&str], twice: bool) -> Option<Vec<(ast::File, bool)>> {
     let next = AtomicUsize::new(0);

@@ -95,6 +95,7 @@ impl Shell {
         if !self.read.contains_key(text) && !self.may_parse(text.len()) {
             return Word::unknown(None);
         }
+        self.quoted_elsewhere(text, input, watch);
         let reading = self.read_text(text);
         for doubt in &reading.doubts {
             self.doubt(doubt.clone());
@@ -167,6 +168,7 @@ impl Shell {
         input: &Input,
         watch: &mut dyn Watch,
     ) -> Word {
+        self.elsewhere(statement, source, watch);
         let background = matches!(statement.terminator, Some(ast::StmtTerminator::Background(_)));
         if background {
             self.concurrently(|shell| shell.redirected(statement, source, input, watch))

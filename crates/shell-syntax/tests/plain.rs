@@ -28,6 +28,7 @@ const PLAIN: &[&str] = &[
     "\n",
     "# nothing\n",
     "ls",
+    "if exit &> x; then ls; fi",
     "ls -l src/*.c ~/a ?.h\n",
     "git commit -m 'a b' --author=\"$USER <${MAIL}>\"\n",
     "a=1 b= c=\"$a\" d=x$a$b'y' cmd \"$c\"x $1 \"$@\" $# $? \"$*\"\n",

@@ -216,8 +216,16 @@ impl Reader<'_> {
                 b'#' => break,
                 _ => {}
             }
+            // `a &>f b` is `a &` and then `>f b` to a shell that does not know `&>`.
+            let last: Option<&ast::Redirect> = redirects.last();
+            let joined = last.is_some_and(|last| last.kind == ast::RedirectKind::OutputBoth);
             if let Some(redirect) = self.redirect()? {
+                if joined {
+                    return None;
+                }
                 redirects.push(redirect);
+            } else if joined {
+                return None;
             } else if name.is_some() {
                 args.push(self.word()?);
             } else if let Some(assignment) = self.assignment() {
