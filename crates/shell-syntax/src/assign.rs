@@ -1,5 +1,7 @@
 //! Assignments: `a=b`, `a+=(…)`, `export`, `declare` and their kind.
 
+use std::rc::Rc;
+
 use shuck_ast as ast;
 
 use crate::shell::{Value, Variable};
@@ -97,9 +99,9 @@ impl Shell {
         if name == "BASH_CMDS" || name == "BASH_ALIASES" {
             let text = value.text().to_owned();
             if name == "BASH_CMDS" {
-                self.programs.insert(key.text().to_owned(), text);
+                Rc::make_mut(&mut self.names.programs).insert(key.text().to_owned(), text);
             } else {
-                self.aliases.insert(key.text().to_owned(), text);
+                Rc::make_mut(&mut self.names.aliases).insert(key.text().to_owned(), text);
             }
             return;
         }

@@ -114,7 +114,9 @@ impl Shell {
             // It reads what later commands send to it.
             Compound::Coproc(clause) => {
                 let input = Input::Text(Word::unknown(None).into());
-                self.concurrently(|shell| shell.statement(&clause.body, source, &input, watch))
+                self.concurrently(|shell| {
+                    shell.in_subshell(|shell| shell.statement(&clause.body, source, &input, watch))
+                })
             }
             Compound::Always(clause) => {
                 let mut output = self.sequence(&clause.body, source, input, watch);

@@ -340,10 +340,12 @@ impl Shell {
         self.variables.enter_subshell();
         let positional = self.positional.clone();
         let directory = self.directory.clone();
+        let names = self.names.clone();
         let output = inner(self);
         self.variables.leave_subshell();
         self.positional = positional;
         self.directory = directory;
+        self.restore_names(names);
         output
     }
 }

@@ -15,6 +15,7 @@ mod builtin;
 mod compound;
 mod doubt;
 mod expand;
+mod functions;
 mod output;
 mod parameter;
 mod pattern;

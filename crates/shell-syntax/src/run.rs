@@ -6,8 +6,7 @@ use shuck_ast as ast;
 
 use crate::reading::Reading;
 use crate::scan;
-use crate::shell::Function;
-use crate::{Doubt, FileContent, Input, Redirect, RedirectKind, Shell, SimpleCommand, Watch, Word};
+use crate::{FileContent, Input, Redirect, RedirectKind, Shell, SimpleCommand, Watch, Word};
 
 /// Longer texts are parsed again when they come again.
 const LONGEST_REMEMBERED: usize = 16 * 1024;
@@ -18,8 +17,23 @@ impl Shell {
         self.run_text_with(text, &Input::Inherited, watch)
     }
 
-    /// Runs a text in a shell of its own: nothing it sets comes back, except files that it writes.
+    /// Runs a text in a shell of its own: nothing it sets comes back, except files that it writes. It is another program,
+    /// which knows functions of this one only if they are exported.
     pub fn run_child(
+        &mut self,
+        text: &str,
+        positional: Vec<Word>,
+        input: &Input,
+        watch: &mut dyn Watch,
+    ) -> Word {
+        self.process += 1;
+        let output = self.run_inside(text, positional, input, watch);
+        self.process -= 1;
+        output
+    }
+
+    /// The same in a copy of this shell.
+    pub(crate) fn run_inside(
         &mut self,
         text: &str,
         positional: Vec<Word>,
@@ -44,16 +58,12 @@ impl Shell {
         input: &Input,
         watch: &mut dyn Watch,
     ) -> Word {
-        if self.calls.iter().any(|running| running == path) {
-            if self.concurrent > 0 {
-                self.doubt(Doubt::SelfReplication);
-            }
+        let Some(words) = self.enter(path, &text.into(), positional.into()) else {
             return Word::unknown(None);
-        }
-        self.calls.push(path.to_owned());
+        };
         let concurrent = std::mem::take(&mut self.concurrent);
         let name = std::mem::replace(&mut self.name, Word::known(path));
-        let output = self.run_child(text, positional, input, watch);
+        let output = self.run_child(text, words.to_vec(), input, watch);
         self.name = name;
         self.concurrent = concurrent;
         self.calls.pop();
@@ -169,7 +179,9 @@ impl Shell {
     ) -> Word {
         let background = matches!(statement.terminator, Some(ast::StmtTerminator::Background(_)));
         if background {
-            self.concurrently(|shell| shell.redirected(statement, source, input, watch))
+            self.concurrently(|shell| {
+                shell.in_subshell(|shell| shell.redirected(statement, source, input, watch))
+            })
         } else {
             self.redirected(statement, source, input, watch)
         }
@@ -340,8 +352,7 @@ impl Shell {
             ast::Command::Function(function) => {
                 let body: Rc<str> = function.body.span.slice(source).into();
                 for name in function.header.static_names() {
-                    let function = Function { body: Rc::clone(&body), called: false };
-                    self.functions.insert(name.as_str().to_owned(), function);
+                    self.define(name.as_str(), &body);
                 }
                 Word::default()
             }

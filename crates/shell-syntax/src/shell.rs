@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
+use crate::functions::{Names, Running};
 use crate::reading::{Manner, Reading};
 pub(crate) use crate::variables::{Value, Variable, Variables};
 use crate::{Doubt, Parsed, Source, Word};
@@ -100,12 +101,6 @@ pub enum FileContent {
     Same(String),
 }
 
-#[derive(Clone, Debug)]
-pub(crate) struct Function {
-    pub body: Rc<str>,
-    pub called: bool,
-}
-
 /// A shell in the middle of a text.
 #[derive(Debug)]
 pub struct Shell {
@@ -115,9 +110,11 @@ pub struct Shell {
     pub(crate) name: Word,
     /// Shared, because every subshell gets them and few change them.
     pub(crate) positional: Rc<Vec<Word>>,
-    pub(crate) functions: HashMap<String, Function>,
-    pub(crate) aliases: HashMap<String, String>,
-    pub(crate) programs: HashMap<String, String>,
+    pub(crate) names: Names,
+    /// Functions that ended with their subshell before anything called them.
+    pub(crate) uncalled: Vec<(String, Rc<str>)>,
+    /// How many programs deep this shell was started by the first one.
+    pub(crate) process: usize,
     /// What is to happen when the shell ends.
     pub(crate) traps: Vec<String>,
     pub(crate) files: HashMap<String, FileContent>,
@@ -127,8 +124,8 @@ pub struct Shell {
     pub(crate) depth: usize,
     /// Above zero in branches that may not run.
     pub(crate) conditional: usize,
-    /// The functions that are being called.
-    pub(crate) calls: Vec<String>,
+    /// The functions and scripts that are running.
+    pub(crate) calls: Vec<Running>,
     /// Above zero within a pipeline or a background job.
     pub(crate) concurrent: usize,
     /// How many bytes are kept for the commands and files seen so far.
@@ -149,9 +146,9 @@ impl Shell {
             variables: Variables::default(),
             name: Word::known("bash"),
             positional: Rc::default(),
-            functions: HashMap::new(),
-            aliases: HashMap::new(),
-            programs: HashMap::new(),
+            names: Names::default(),
+            uncalled: Vec::new(),
+            process: 0,
             traps: Vec::new(),
             files: HashMap::new(),
             directory,
@@ -270,21 +267,15 @@ impl Shell {
     pub fn run_uncalled(&mut self, watch: &mut dyn Watch) {
         self.run_traps(0, watch);
         // By name, so that the same text is told in the same order every time.
-        let mut aliases: Vec<(String, String)> = self.aliases.clone().into_iter().collect();
+        let mut aliases: Vec<(String, String)> =
+            self.names.aliases.iter().map(|(name, text)| (name.clone(), text.clone())).collect();
         aliases.sort_unstable();
         for (_, text) in aliases {
-            self.run_child(&text, Vec::new(), &Input::Inherited, watch);
+            self.run_inside(&text, Vec::new(), &Input::Inherited, watch);
         }
-        let mut bodies: Vec<(String, Rc<str>)> = self
-            .functions
-            .iter()
-            .filter(|(_, function)| !function.called)
-            .map(|(name, function)| (name.clone(), Rc::clone(&function.body)))
-            .collect();
-        bodies.sort_unstable();
-        for (_, body) in bodies {
+        for (_, body) in self.take_uncalled() {
             let argument = Word::unknown(Some(Source::Variable("1".to_owned())));
-            self.run_child(&body, vec![argument; 3], &Input::Inherited, watch);
+            self.run_inside(&body, vec![argument; 3], &Input::Inherited, watch);
         }
     }
 
