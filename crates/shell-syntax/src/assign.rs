@@ -171,6 +171,8 @@ impl Shell {
         let mut argv = vec![Word::known(clause.variant.as_str())];
         let mut made = self.assignments(&clause.assignments, false, source, watch);
         let mut names_another = false;
+        let mut local =
+            !self.locals.is_empty() && matches!(clause.variant.as_str(), "local" | "declare" | "typeset");
         for operand in &clause.operands {
             match operand {
                 ast::DeclOperand::Flag(word) => {
@@ -178,13 +180,25 @@ impl Shell {
                     names_another |= flag.text().starts_with('-')
                         && flag.text().contains('n')
                         && clause.variant.as_str() != "export";
+                    local &= !flag.text().contains(['g', 'p', 'f', 'F']);
                     argv.push(flag);
                 }
-                ast::DeclOperand::Name(name) => argv.push(Word::known(name.name.as_str())),
+                ast::DeclOperand::Name(name) => {
+                    if local {
+                        self.hide(name.name.as_str());
+                        if self.variables.get(name.name.as_str()).is_none() {
+                            self.variables.insert(name.name.as_str(), Value::Scalar(Word::default()));
+                        }
+                    }
+                    argv.push(Word::known(name.name.as_str()));
+                }
                 ast::DeclOperand::Dynamic(word) => {
                     let fields = self.fields(std::iter::once(word), source, watch);
                     for field in &fields {
                         if let Some((name, value)) = field.text().split_once('=') {
+                            if local {
+                                self.hide(name);
+                            }
                             self.set(name, Value::Scalar(field.with_text(value)));
                             made.push((name.to_owned(), field.with_text(value)));
                         }
@@ -193,7 +207,21 @@ impl Shell {
                 }
                 ast::DeclOperand::Assignment(assignment) => {
                     let name = assignment.target.name.as_str().to_owned();
+                    // `local x=$x`: the value is that of the one outside.
+                    let outside = self.variables.get(&name).cloned().filter(|_| local);
                     let value = self.assign(assignment, true, source, watch);
+                    if local {
+                        let inside = self.variables.get(&name).cloned();
+                        if let Some(outside) = outside {
+                            self.variables.insert(&name, outside);
+                        } else {
+                            self.variables.remove(&name);
+                        }
+                        self.hide(&name);
+                        if let Some(inside) = inside {
+                            self.variables.insert(&name, inside);
+                        }
+                    }
                     if names_another {
                         let variable = Variable { value: Value::Scalar(value.clone()), names_another: true };
                         self.variables.insert(&name, variable);

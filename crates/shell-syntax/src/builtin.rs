@@ -105,6 +105,10 @@ impl Shell {
             }
             "source" | "." => {
                 let path = rest.first()?.as_known()?;
+                if matches!(path, "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") {
+                    let text = input.text()?.as_known()?.to_owned();
+                    return Some(self.deeper(|shell| shell.run_text_with(&text, input, watch)));
+                }
                 if let Some(FileContent::Text(text)) = self.file(path) {
                     let text = text.as_known()?.to_owned();
                     return Some(self.deeper(|shell| shell.run_text_with(&text, input, watch)));
@@ -132,7 +136,20 @@ impl Shell {
                 let programs = Rc::make_mut(&mut self.names.programs);
                 programs.insert(rest[2].text().to_owned(), rest[1].text().to_owned());
             }
-            "set" => self.set_positional(rest),
+            "set" => {
+                let before = Rc::clone(&self.positional);
+                self.set_positional(rest);
+                if self.conditional > 0 && before != self.positional {
+                    // One or the other, and not even their number is known.
+                    let word = Word::unknown(Some(Source::Variable("@".to_owned())));
+                    let unknown = |(at, now): (usize, &Word)| {
+                        if before.get(at) == Some(now) { now.clone() } else { word.clone() }
+                    };
+                    self.positional =
+                        self.positional.iter().enumerate().map(unknown).collect::<Vec<_>>().into();
+                }
+            }
+            "break" | "continue" | "return" | "exit" => self.leave(name, !rest.is_empty()),
             "shift" => {
                 let count = rest.first().and_then(|word| word.text().parse().ok()).unwrap_or(1);
                 self.kept += self.positional.len();
@@ -214,8 +231,10 @@ impl Shell {
                 skip = false;
             } else if let Some(flags) = text.strip_prefix('-') {
                 array |= flags.contains('a');
-                skip = flags.ends_with(['d', 'n', 'N', 'p', 't', 'u', 'i', 'c', 'C', 'O', 's'])
-                    && !flags.ends_with('s');
+                skip = match name {
+                    "read" => flags.ends_with(['d', 'n', 'N', 'p', 't', 'u', 'i']),
+                    _ => flags.ends_with(['d', 'n', 'O', 's', 'u', 'C', 'c']),
+                };
             } else {
                 names.push(text.to_owned());
             }
@@ -265,7 +284,13 @@ impl Shell {
     fn copy(&mut self, rest: &[Word]) {
         let operands: Vec<&str> =
             rest.iter().filter_map(Word::as_known).filter(|text| !text.starts_with('-')).collect();
-        let [from, to] = operands.as_slice() else { return };
+        let [from, to] = operands.as_slice() else {
+            // Something that cannot be followed came to where this text had written before.
+            if let Some(to) = operands.last().filter(|to| self.file(to).is_some()) {
+                self.write_file(to, FileContent::Text(Word::unknown(None)));
+            }
+            return;
+        };
         let Some(source) = self.resolve(from) else { return };
         let content = match self.files.get(&source) {
             Some(content) => content.clone(),

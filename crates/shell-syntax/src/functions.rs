@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use crate::shell::{Left, Locals};
 use crate::{Doubt, Input, Shell, Source, Watch, Word};
 
 /// A name may have this many bodies before nobody can say what it runs.
@@ -155,10 +156,40 @@ impl Shell {
     ) -> Word {
         let Some(words) = self.enter(name, body, words) else { return Word::unknown(None) };
         let before = std::mem::replace(&mut self.positional, words);
+        let left = self.left;
+        self.locals.push(Locals { conditional: self.conditional, hidden: Vec::new() });
         let output = self.deeper(|shell| shell.run_text_with(body, input, watch));
+        self.uncover();
+        self.left = Left { process: self.left.process, ..left };
         self.positional = before;
         self.calls.pop();
         output
+    }
+
+    /// `local`: the variable outside comes back when the function ends.
+    pub(crate) fn hide(&mut self, name: &str) {
+        let Some(locals) = self.locals.last_mut() else { return };
+        if locals.hidden.iter().all(|(hidden, ..)| hidden != name) {
+            let surely = self.conditional <= locals.conditional;
+            locals.hidden.push((name.to_owned(), self.variables.get(name).cloned(), surely));
+            // What is outside says nothing of what is inside.
+            if surely {
+                self.variables.remove(name);
+            }
+        }
+    }
+
+    fn uncover(&mut self) {
+        let Some(locals) = self.locals.pop() else { return };
+        for (name, before, surely) in locals.hidden.into_iter().rev() {
+            match before {
+                Some(before) if surely => self.variables.insert(&name, before),
+                // It may have been the one outside that was set.
+                Some(before) => self.maybe(|shell| shell.set(&name, before.value)),
+                None if surely => self.variables.remove(&name),
+                None => {}
+            }
+        }
     }
 
     /// Notes a call as running, and gives the words to run it with. Every branch is followed, so a call within itself

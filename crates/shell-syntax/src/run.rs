@@ -148,10 +148,29 @@ impl Shell {
         input: &Input,
         watch: &mut dyn Watch,
     ) {
+        let before = self.conditional;
         for statement in &sequence.stmts {
+            if self.left.any() {
+                self.conditional = before + 1;
+            }
             let printed = self.deeper(|shell| shell.statement(statement, source, input, watch));
             if output.text().len() < scan::LONGEST {
                 output.push(&printed);
+            }
+        }
+        self.conditional = before;
+    }
+
+    /// Whatever follows in the loop, the function or the subshell may not run. What follows an `exit` of the whole text
+    /// either runs or leaves nothing behind, so there is nothing to note.
+    pub(crate) fn leave(&mut self, name: &str, with_operand: bool) {
+        match name {
+            "return" => self.left.function = true,
+            "exit" => self.left.process |= self.subshells > 0,
+            _ => {
+                self.left.turn = true;
+                // `break 2`: more than this loop.
+                self.left.function |= with_operand;
             }
         }
     }
@@ -205,8 +224,14 @@ impl Shell {
                     && matches!(redirect.descriptor, None | Some(1))
             })
             .map(|redirect| (redirect.target.clone(), redirect.kind));
-        let output = self.command(&statement.command, redirects, source, input, watch);
+        let mut output = self.command(&statement.command, redirects, source, input, watch);
         let Some((target, kind)) = target else { return output };
+        // `exec > file`: all that is printed from now on.
+        let lasting =
+            |command: &SimpleCommand| matches!(command.argv.as_slice(), [name] if name.text() == "exec");
+        if self.commands.last().is_some_and(lasting) {
+            output = Word::unknown(None);
+        }
         if let Some(path) = target.as_known() {
             match kind {
                 RedirectKind::Append => self.append_file(path, &output),
@@ -261,6 +286,16 @@ impl Shell {
                 && !matches!(target.text(), "0" | "1" | "2" | "-" | "0-")
             {
                 input = Some(Input::Text(Word::unknown(None).into()));
+            }
+            // What arrives there under another number than that of the output is not followed.
+            let followed = matches!(redirect.fd, None | Some(1))
+                && redirect.fd_var.is_none()
+                && kind != RedirectKind::ReadWrite;
+            if matches!(kind, RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite)
+                && !followed
+                && let Some(path) = target.as_known().filter(|path| !path.starts_with("/dev/"))
+            {
+                self.write_file(path, FileContent::Text(Word::unknown(None)));
             }
             opened.push(Redirect { descriptor: redirect.fd, kind, target });
         }
@@ -333,6 +368,7 @@ impl Shell {
                 };
                 let mut argv = vec![Word::known(name)];
                 argv.extend(self.fields(operand.iter().chain(rest), source, watch));
+                self.leave(name, argv.len() > 1);
                 self.emit(SimpleCommand { argv: argv.into(), redirects, ..self.blank(input) }, watch);
                 Word::default()
             }

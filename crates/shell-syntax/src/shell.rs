@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::functions::{Names, Running};
 use crate::reading::{Manner, Reading};
 pub(crate) use crate::variables::{Value, Variable, Variables};
-use crate::{Doubt, Parsed, Source, Word};
+use crate::{Doubt, HOLE, Parsed, Source, Word};
 
 /// More commands than this are not followed.
 const MOST_COMMANDS: usize = 20_000;
@@ -101,6 +101,29 @@ pub enum FileContent {
     Same(String),
 }
 
+/// What a `break`, `return` or `exit` may have left: all that follows there may not run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Left {
+    pub turn: bool,
+    pub function: bool,
+    pub process: bool,
+}
+
+impl Left {
+    pub fn any(self) -> bool {
+        self.turn || self.function || self.process
+    }
+}
+
+/// The variables that a function hides while it runs.
+#[derive(Debug, Default)]
+pub(crate) struct Locals {
+    /// How many branches are around the function itself.
+    pub conditional: usize,
+    /// What each was outside, and whether it is hidden whatever happens.
+    pub hidden: Vec<(String, Option<Variable>, bool)>,
+}
+
 /// A shell in the middle of a text.
 #[derive(Debug)]
 pub struct Shell {
@@ -126,6 +149,14 @@ pub struct Shell {
     pub(crate) conditional: usize,
     /// The functions and scripts that are running.
     pub(crate) calls: Vec<Running>,
+    /// The subshells and programs around this command.
+    pub(crate) subshells: usize,
+    /// The loops around this command.
+    pub(crate) loops: usize,
+    /// What ends before all of it has run.
+    pub(crate) left: Left,
+    /// What `local` has hidden in each function that runs.
+    pub(crate) locals: Vec<Locals>,
     /// Above zero within a pipeline or a background job.
     pub(crate) concurrent: usize,
     /// How many bytes are kept for the commands and files seen so far.
@@ -157,6 +188,10 @@ impl Shell {
             depth: 0,
             conditional: 0,
             calls: Vec::new(),
+            subshells: 0,
+            loops: 0,
+            left: Left::default(),
+            locals: Vec::new(),
             concurrent: 0,
             kept: 0,
             read: HashMap::new(),
@@ -198,6 +233,10 @@ impl Shell {
             if let FileContent::Text(text) = &content {
                 self.kept += text.text().len();
             }
+            let content = match self.files.remove(&path) {
+                Some(before) if self.conditional > 0 => either_content(before, content),
+                _ => content,
+            };
             self.files.insert(path, content);
         }
     }
@@ -284,13 +323,9 @@ impl Shell {
         if let Value::List(words) = &value {
             self.kept += words.iter().map(|word| word.text().len() + 64).sum::<usize>();
         }
-        let value = match (self.conditional > 0, self.variables.get(&name), value) {
-            (true, Some(Variable { value: Value::Scalar(before), .. }), Value::Scalar(now))
-                if *before != now =>
-            {
-                Value::Scalar(Word::unknown(Some(Source::Variable(name.clone()))))
-            }
-            (_, _, value) => value,
+        let value = match self.variables.get(&name) {
+            Some(before) if self.conditional > 0 => either(&name, &before.value, value),
+            _ => value,
         };
         self.variables.insert(&name, value);
     }
@@ -305,6 +340,52 @@ impl Shell {
             }
         }
         name
+    }
+}
+
+/// A file that holds the one or the other: both can be seen, and it is not known what a reader gets.
+fn either_content(before: FileContent, now: FileContent) -> FileContent {
+    match (before, now) {
+        (FileContent::Text(before), FileContent::Text(now)) if before.text() == now.text() => {
+            FileContent::Text(now)
+        }
+        (FileContent::Text(mut before), FileContent::Text(now)) => {
+            if !before.text().ends_with(now.text()) {
+                before.push_str("\n");
+                before.push(&now);
+            }
+            before.push_str(&format!("\n{HOLE}"));
+            FileContent::Text(before)
+        }
+        (FileContent::Text(mut text), FileContent::Same(_))
+        | (FileContent::Same(_), FileContent::Text(mut text)) => {
+            text.push_str(&format!("\n{HOLE}"));
+            FileContent::Text(text)
+        }
+        (FileContent::Same(_), now) => now,
+    }
+}
+
+/// A variable that holds the one or the other.
+fn either(name: &str, before: &Value, now: Value) -> Value {
+    let one = |before: &Word, now: Word| {
+        if *before == now {
+            return now;
+        }
+        let alike = before.text() == now.text();
+        let mut word = if alike { now } else { Word::unknown(Some(Source::Variable(name.to_owned()))) };
+        if alike {
+            word.add_sources(before.sources());
+        }
+        word
+    };
+    match (before, now) {
+        (Value::Scalar(before), Value::Scalar(now)) => Value::Scalar(one(before, now)),
+        (Value::List(before), Value::List(now)) if before.len() == now.len() => {
+            Value::List(before.iter().zip(now).map(|(before, now)| one(before, now)).collect())
+        }
+        (Value::List(_), Value::List(_)) => Value::Scalar(one(&Word::default(), Word::unknown(None))),
+        (_, now) => now,
     }
 }
 

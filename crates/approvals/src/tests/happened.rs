@@ -72,3 +72,94 @@ fn req_a10_a_call_within_itself_is_followed() {
         "retry() { \"$@\" || { sleep 1; retry \"$@\"; }; }; retry make test",
     ]);
 }
+
+#[test]
+fn req_a10_a_variable_holds_what_surely_reached_it() {
+    asked_at_least(&[
+        "X=rm; X=echo & $X -rf ~",
+        "X=rm; f() { local X=echo; }; f; $X -rf ~",
+        "X=rm; f() { declare X=echo; }; f; $X -rf ~",
+        "X=rm; f() { [ $Q ] && local X=y; X=echo; }; f; $X -rf ~",
+        "X=reboot; f() { local X=true; (local X=true); }; f; $X",
+        "X=echo; f() { local X; $X reboot; }; f",
+        "X=reboot; f() { return; X=true; }; f; $X",
+        "X=reboot; f() { [ -z \"$Q\" ] && return; X=true; }; f; $X",
+        "X=reboot; for i in a b; do break; X=true; done; $X",
+        "X=reboot; for i in a b; do for j in a b; do break 2; done; X=true; done; $X",
+        "X=rm; for i in $Q; do X=echo; done; $X -rf ~",
+        "X=rm; for i in *; do X=echo; done; $X -rf ~",
+        "X=(rm); false && X=(echo); ${X[0]} -rf ~",
+        "set -- rm -rf ~; false && set -- echo; \"$@\"",
+        "x=a; mapfile -t x <<< 'rm -rf /'; ${x[0]}",
+        "x=a; readarray -t x <<< 'rm -rf /'; ${x[0]}",
+        "x=(true); mapfile -t x < list; ${x[0]}",
+        "x=true; . /dev/stdin <<< 'x=reboot'; $x",
+    ]);
+    allowed(&[
+        "X=1; X=2 & echo $X",
+        "f() { local a b; a=1; b=$a; echo $a $b; }; f; f",
+        "f() { local dir=$1; shift; cd \"$dir\" && make \"$@\"; }; f sub all",
+        "f() { local -a args=(); args+=(x); make \"${args[@]}\"; }; f",
+        "f() { [ -f x ] || return; echo hi; }; f; ls",
+        "for i in 1 2 3; do make test && break; sleep 1; done; ls",
+        "usage() { echo usage; exit 1; }; [ $# -eq 0 ] && usage; d=build; d=dist; rm -rf \"$d\"",
+        "mapfile -t files < <(git ls-files); for f in \"${files[@]}\"; do echo \"$f\"; done",
+        "set -- a b; [ -n \"$1\" ] && set -- c; echo \"$@\"",
+    ]);
+}
+
+#[test]
+fn req_a10_a_file_holds_what_surely_reached_it() {
+    asked_at_least(&[
+        "echo reboot > f; false && echo true > f; sh f",
+        "echo reboot > f; if false; then echo true > f; fi; . ./f",
+        "echo reboot > f; case x in y) echo true > f;; esac; sh f",
+        "echo reboot > f; while false; do echo true > f; done; sh f",
+        "echo reboot > f; for i in $Q; do echo true > f; done; sh f",
+        "echo reboot > f; g() { return; echo true > f; }; g; sh f",
+        "echo reboot > f; (exit; echo true > f); sh f",
+        "echo reboot > f; false && cp other f; sh f",
+        "echo true > f; mv $Q f; sh f",
+        "exec 3> f; echo 'rm -rf ~' >&3; sh f",
+        "{ echo reboot >&3; } 3> f; sh f",
+        "exec > f; echo reboot; sh f",
+    ]);
+    allowed(&[
+        "echo 'echo hi' > s.sh; sh s.sh",
+        "[ -f s.sh ] || echo 'echo hi' > s.sh; sh s.sh",
+        "make 2> err.log; grep error err.log",
+        "exec 9> .lock; flock 9; make",
+        "exec > build.log 2>&1; make",
+        "for f in *.json; do jq . \"$f\" > tmp && mv tmp \"$f\"; done",
+        "cp run.sh r.sh; sh r.sh",
+    ]);
+}
+
+#[test]
+fn req_a10_a_loop_turns_again_with_what_it_left() {
+    asked_at_least(&[
+        "X=true; while :; do $X; X='rm -rf /'; done",
+        "while :; do $X; X=reboot; done",
+        "X=true; until false; do $X; X=reboot; done",
+        "X=true; for i in *; do $X; X=reboot; done",
+        "X=true; for ((i=0;i<3;i++)); do $X; X=reboot; done",
+        "X=true; while read i; do $X; X=reboot; done < list",
+        "X=true; Y=true; while :; do $X; X=$Y; Y=reboot; done",
+        "X=(); while :; do \"${X[@]}\"; X+=(reboot); done",
+        "for i in *; do X=true; for j in *; do $X; X=reboot; done; done",
+        "while :; do f; f() { reboot; }; done",
+        "set -- true 'rm -rf /'; while [ $# -gt 0 ]; do $1; shift; done",
+        "set -- a b c d e f g h reboot; while [ $# -gt 0 ]; do $1; shift; done",
+    ]);
+    allowed(&[
+        "while read -r line; do echo \"$line\"; done < file",
+        "i=0; while [ $i -lt 5 ]; do i=$((i+1)); echo $i; done",
+        "i=0; until curl -sf localhost:8080; do i=$((i+1)); [ $i -gt 5 ] && break; sleep 1; done",
+        "for f in *.txt; do mv \"$f\" \"${f%.txt}.md\"; done",
+        "set -- a b c; while [ $# -gt 0 ]; do echo $1; shift; done",
+        "p=; for f in *; do [ -n \"$p\" ] && diff \"$p\" \"$f\"; p=$f; done",
+        "args=(); for f in *.c; do args+=(\"$f\"); done; gcc \"${args[@]}\"",
+        "for a in *; do for b in *; do for c in *; do n=$((n+1)); echo $a$b$c$n; done; done; done",
+        "s=; while :; do s=\"$s.\"; echo $s; sleep 1; done",
+    ]);
+}
