@@ -5,7 +5,7 @@ use std::rc::Rc;
 use shuck_ast as ast;
 
 use crate::shell::{Value, Variable};
-use crate::{Input, Redirect, Shell, SimpleCommand, Watch, Word};
+use crate::{Input, Redirect, Shell, SimpleCommand, Source, Watch, Word};
 
 impl Shell {
     pub(crate) fn assignments(
@@ -106,7 +106,21 @@ impl Shell {
             return;
         }
         let name = self.referred(name).to_owned();
+        let unsure = self.conditional > 0;
         let variable = self.variables.change(&name);
+        // What has one value has it as its first element.
+        if let Value::Scalar(first) = &mut variable.value
+            && (!first.is_empty() && key.text().parse::<usize>().is_ok())
+        {
+            variable.value = Value::List(vec![std::mem::take(first)]);
+        }
+        let before = match &variable.value {
+            Value::List(words) => key.text().parse::<usize>().ok().and_then(|at| words.get(at)),
+            Value::Map(map) => map.get(key.text()),
+            Value::Scalar(_) => None,
+        };
+        let differs = before.is_some_and(|before| before.text() != value.text());
+        let value = if unsure && differs { Word::unknown(Some(Source::Variable(name))) } else { value };
         match (&mut variable.value, key.text().parse::<usize>()) {
             (Value::List(words), Ok(index)) if index < 4096 => {
                 if words.len() <= index {

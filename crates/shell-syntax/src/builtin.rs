@@ -136,19 +136,7 @@ impl Shell {
                 let programs = Rc::make_mut(&mut self.names.programs);
                 programs.insert(rest[2].text().to_owned(), rest[1].text().to_owned());
             }
-            "set" => {
-                let before = Rc::clone(&self.positional);
-                self.set_positional(rest);
-                if self.conditional > 0 && before != self.positional {
-                    // One or the other, and not even their number is known.
-                    let word = Word::unknown(Some(Source::Variable("@".to_owned())));
-                    let unknown = |(at, now): (usize, &Word)| {
-                        if before.get(at) == Some(now) { now.clone() } else { word.clone() }
-                    };
-                    self.positional =
-                        self.positional.iter().enumerate().map(unknown).collect::<Vec<_>>().into();
-                }
-            }
+            "set" => self.set_positional(rest),
             "break" | "continue" | "return" | "exit" => self.leave(name, !rest.is_empty()),
             "shift" => {
                 let count = rest.first().and_then(|word| word.text().parse().ok()).unwrap_or(1);

@@ -80,7 +80,7 @@ impl Shell {
                 if clause.condition_ast.is_none() && starts_jobs(&clause.body, source) {
                     self.doubt(Doubt::EndlessJobs);
                 }
-                self.turns(|shell| shell.maybe(|shell| shell.sequence(&clause.body, source, input, watch)))
+                self.turns(|shell| shell.perhaps(|shell| shell.sequence(&clause.body, source, input, watch)))
             }
             Compound::While(clause) => {
                 self.repeat((false, &clause.condition), &clause.body, source, input, watch)
@@ -162,7 +162,7 @@ impl Shell {
             let word = last.unwrap_or_else(unknown);
             let more = self.turns(|shell| {
                 shell.variables.insert(name, Value::Scalar(word.clone()));
-                shell.maybe(|shell| shell.sequence(body, source, input, watch))
+                shell.perhaps(|shell| shell.sequence(body, source, input, watch))
             });
             if words.len() > MOST_ROUNDS {
                 output.push(&more);
@@ -183,12 +183,19 @@ impl Shell {
     /// A loop that turns nobody knows how often: again with what a turn has left, until a turn leaves nothing new.
     fn turns(&mut self, mut turn: impl FnMut(&mut Self) -> Word) -> Word {
         self.loops += 1;
+        let first = Rc::clone(&self.positional);
+        let mut drained = false;
         let mut output = Word::default();
         for count in 1.. {
             let (positional, names) = (Rc::clone(&self.positional), Rc::clone(&self.names.functions));
             self.variables.enter_subshell();
             let printed = self.turn(&mut false, &mut turn);
             let (any, single) = self.variables.keep_since();
+            // A loop that takes its words one by one ends with them.
+            if self.positional.is_empty() && !positional.is_empty() {
+                drained = true;
+                self.positional = Rc::clone(&positional);
+            }
             let shifted = positional.len() > self.positional.len() && count <= MOST_ROUNDS;
             let again = match count {
                 1 => any || !Rc::ptr_eq(&names, &self.names.functions) || positional != self.positional,
@@ -205,6 +212,10 @@ impl Shell {
                 break;
             }
         }
+        if drained {
+            self.positional = Rc::default();
+        }
+        self.positional_or(&first);
         self.loops -= 1;
         output
     }
@@ -229,7 +240,7 @@ impl Shell {
         if lines.is_empty() {
             return self.turns(|shell| {
                 shell.sequence(condition, source, input, watch);
-                shell.maybe(|shell| shell.sequence(body, source, input, watch))
+                shell.perhaps(|shell| shell.sequence(body, source, input, watch))
             });
         }
         let mut output = Word::default();

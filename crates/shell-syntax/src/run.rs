@@ -6,7 +6,7 @@ use shuck_ast as ast;
 
 use crate::reading::Reading;
 use crate::scan;
-use crate::{FileContent, Input, Redirect, RedirectKind, Shell, SimpleCommand, Watch, Word};
+use crate::{FileContent, Input, Redirect, RedirectKind, Shell, SimpleCommand, Source, Watch, Word};
 
 /// Longer texts are parsed again when they come again.
 const LONGEST_REMEMBERED: usize = 16 * 1024;
@@ -175,11 +175,34 @@ impl Shell {
         }
     }
 
+    /// A branch that may not run.
     pub(crate) fn maybe<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
+        let before = Rc::clone(&self.positional);
+        let result = self.perhaps(inner);
+        self.positional_or(&before);
+        result
+    }
+
+    /// The same, where what has become of the words of the shell is looked at later.
+    pub(crate) fn perhaps<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
         self.conditional += 1;
         let result = inner(self);
         self.conditional -= 1;
         result
+    }
+
+    /// After a branch that may not have run, `$1` and its like are these or those.
+    pub(crate) fn positional_or(&mut self, before: &Rc<Vec<Word>>) {
+        if Rc::ptr_eq(before, &self.positional) || *before == self.positional {
+            return;
+        }
+        let unknown = Word::unknown(Some(Source::Variable("@".to_owned())));
+        let either = |at: usize| match (before.get(at), self.positional.get(at)) {
+            (Some(one), Some(other)) if one == other => one.clone(),
+            _ => unknown.clone(),
+        };
+        let either: Vec<Word> = (0..before.len().max(self.positional.len())).map(either).collect();
+        self.positional = either.into();
     }
 
     pub(crate) fn concurrently<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {

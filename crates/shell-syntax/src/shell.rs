@@ -384,8 +384,15 @@ fn either(name: &str, before: &Value, now: Value) -> Value {
         (Value::List(before), Value::List(now)) if before.len() == now.len() => {
             Value::List(before.iter().zip(now).map(|(before, now)| one(before, now)).collect())
         }
-        (Value::List(_), Value::List(_)) => Value::Scalar(one(&Word::default(), Word::unknown(None))),
-        (_, now) => now,
+        (Value::Map(before), Value::Map(now)) => {
+            let mut all = before.clone();
+            for (key, now) in now {
+                let value = one(before.get(&key).unwrap_or(&Word::default()), now);
+                all.insert(key, value);
+            }
+            Value::Map(all)
+        }
+        _ => Value::Scalar(one(&Word::default(), Word::unknown(None))),
     }
 }
 
