@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use shuck_ast as ast;
 
-use crate::shell::Value;
+use crate::shell::{Value, either};
 use crate::{Doubt, Input, Shell, Source, Watch, Word};
 
 /// A loop over more words than this is followed for the first ones, and once more with an unknown word.
@@ -153,7 +153,7 @@ impl Shell {
             self.variables.insert(name, Value::Scalar(word.clone()));
             output.push(&self.turn(&mut left, |shell| shell.sequence(body, source, input, watch)));
         }
-        let changed = self.variables.keep_since().0
+        let changed = self.variables.keep_since(|_, _, now| now).0
             || !Rc::ptr_eq(&names, &self.names.functions)
             || positional != self.positional;
         if words.len() > MOST_ROUNDS || changed && words.iter().any(several) {
@@ -189,8 +189,11 @@ impl Shell {
         for count in 1.. {
             let (positional, names) = (Rc::clone(&self.positional), Rc::clone(&self.names.functions));
             self.variables.enter_subshell();
+            // A turn is a branch of its own: its variables are what they were or what it has made of them.
+            let outer = std::mem::replace(&mut self.within_turn, self.conditional + 1);
             let printed = self.turn(&mut false, &mut turn);
-            let (any, single) = self.variables.keep_since();
+            self.within_turn = outer;
+            let (any, single) = self.variables.keep_since(grown_or_either);
             // A loop that takes its words one by one ends with them.
             if self.positional.is_empty() && !positional.is_empty() {
                 drained = true;
@@ -292,6 +295,16 @@ impl Shell {
                 _ => {}
             }
         }
+    }
+}
+
+/// A list that a turn makes longer still begins as it did: the command stays what it is.
+fn grown_or_either(name: &str, before: &Value, now: Value) -> Value {
+    match (before, now) {
+        (Value::List(before), Value::List(now)) if !before.is_empty() && now.starts_with(before) => {
+            Value::List(now)
+        }
+        (before, now) => either(name, before, now),
     }
 }
 

@@ -151,6 +151,8 @@ pub struct Shell {
     pub(crate) calls: Vec<Running>,
     /// The subshells and programs around this command.
     pub(crate) subshells: usize,
+    /// How many branches are around the turn of a loop that is followed: within it, what is set is set.
+    pub(crate) within_turn: usize,
     /// The loops around this command.
     pub(crate) loops: usize,
     /// What ends before all of it has run.
@@ -189,6 +191,7 @@ impl Shell {
             conditional: 0,
             calls: Vec::new(),
             subshells: 0,
+            within_turn: 0,
             loops: 0,
             left: Left::default(),
             locals: Vec::new(),
@@ -324,7 +327,7 @@ impl Shell {
             self.kept += words.iter().map(|word| word.text().len() + 64).sum::<usize>();
         }
         let value = match self.variables.get(&name) {
-            Some(before) if self.conditional > 0 => either(&name, &before.value, value),
+            Some(before) if self.conditional > self.within_turn => either(&name, &before.value, value),
             _ => value,
         };
         self.variables.insert(&name, value);
@@ -367,7 +370,7 @@ fn either_content(before: FileContent, now: FileContent) -> FileContent {
 }
 
 /// A variable that holds the one or the other.
-fn either(name: &str, before: &Value, now: Value) -> Value {
+pub(crate) fn either(name: &str, before: &Value, now: Value) -> Value {
     let one = |before: &Word, now: Word| {
         if *before == now {
             return now;

@@ -81,14 +81,20 @@ impl Variables {
         }
     }
 
-    /// Ends what `enter_subshell` began, but keeps what was set since: whether anything differs from before, and whether
+    /// Ends what `enter_subshell` began, but keeps what was set since, joined with what was there before: whether anything differs from before, and whether
     /// any of that is more than a list.
-    pub fn keep_since(&mut self) -> (bool, bool) {
+    pub fn keep_since(&mut self, join: impl Fn(&str, &Value, Value) -> Value) -> (bool, bool) {
         let Some((_, start)) = self.open.pop() else { return (false, false) };
         let outer = self.open.last().map(|&(number, _)| number);
         let (mut any, mut single) = (false, false);
         for before in self.aside.split_off(start) {
             let Some(slot) = self.slots.get_mut(&before.name) else { continue };
+            if !alike(slot.variable.as_ref(), before.slot.variable.as_ref())
+                && let (Some(now), Some(outside)) = (&mut slot.variable, &before.slot.variable)
+            {
+                let value = std::mem::replace(&mut now.value, Value::List(Vec::new()));
+                now.value = join(&before.name, &outside.value, value);
+            }
             if !alike(slot.variable.as_ref(), before.slot.variable.as_ref()) {
                 any = true;
                 single |= !matches!(slot.variable, Some(Variable { value: Value::List(_), .. }));
