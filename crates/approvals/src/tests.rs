@@ -1,5 +1,7 @@
 use super::*;
 
+mod happened;
+
 fn context() -> Context {
     Context::new("/home/me/project", "/home/me", "me")
 }

@@ -1,9 +1,11 @@
 //! Assignments: `a=b`, `a+=(…)`, `export`, `declare` and their kind.
 
+use std::rc::Rc;
+
 use shuck_ast as ast;
 
 use crate::shell::{Value, Variable};
-use crate::{Input, Redirect, Shell, SimpleCommand, Watch, Word};
+use crate::{Input, Redirect, Shell, SimpleCommand, Source, Watch, Word};
 
 impl Shell {
     pub(crate) fn assignments(
@@ -97,14 +99,28 @@ impl Shell {
         if name == "BASH_CMDS" || name == "BASH_ALIASES" {
             let text = value.text().to_owned();
             if name == "BASH_CMDS" {
-                self.programs.insert(key.text().to_owned(), text);
+                Rc::make_mut(&mut self.names.programs).insert(key.text().to_owned(), text);
             } else {
-                self.aliases.insert(key.text().to_owned(), text);
+                Rc::make_mut(&mut self.names.aliases).insert(key.text().to_owned(), text);
             }
             return;
         }
         let name = self.referred(name).to_owned();
+        let unsure = self.conditional > 0;
         let variable = self.variables.change(&name);
+        // What has one value has it as its first element.
+        if let Value::Scalar(first) = &mut variable.value
+            && (!first.is_empty() && key.text().parse::<usize>().is_ok())
+        {
+            variable.value = Value::List(vec![std::mem::take(first)]);
+        }
+        let before = match &variable.value {
+            Value::List(words) => key.text().parse::<usize>().ok().and_then(|at| words.get(at)),
+            Value::Map(map) => map.get(key.text()),
+            Value::Scalar(_) => None,
+        };
+        let differs = before.is_some_and(|before| before.text() != value.text());
+        let value = if unsure && differs { Word::unknown(Some(Source::Variable(name))) } else { value };
         match (&mut variable.value, key.text().parse::<usize>()) {
             (Value::List(words), Ok(index)) if index < 4096 => {
                 if words.len() <= index {
@@ -169,6 +185,8 @@ impl Shell {
         let mut argv = vec![Word::known(clause.variant.as_str())];
         let mut made = self.assignments(&clause.assignments, false, source, watch);
         let (mut names_another, mut computes) = (false, false);
+        let mut local =
+            !self.locals.is_empty() && matches!(clause.variant.as_str(), "local" | "declare" | "typeset");
         for operand in &clause.operands {
             match operand {
                 ast::DeclOperand::Flag(word) => {
@@ -177,14 +195,26 @@ impl Shell {
                         && flag.text().contains('n')
                         && clause.variant.as_str() != "export";
                     computes |= flag.text().starts_with('-') && flag.text().contains('i');
+                    local &= !flag.text().contains(['g', 'p', 'f', 'F']);
                     argv.push(flag);
                 }
-                ast::DeclOperand::Name(name) => argv.push(Word::known(name.name.as_str())),
+                ast::DeclOperand::Name(name) => {
+                    if local {
+                        self.hide(name.name.as_str());
+                        if self.variables.get(name.name.as_str()).is_none() {
+                            self.variables.insert(name.name.as_str(), Value::Scalar(Word::default()));
+                        }
+                    }
+                    argv.push(Word::known(name.name.as_str()));
+                }
                 ast::DeclOperand::Dynamic(word) => {
                     let fields = self.fields(std::iter::once(word), source, watch);
                     self.subscripts(&fields, watch);
                     for field in &fields {
                         if let Some((name, value)) = field.text().split_once('=') {
+                            if local {
+                                self.hide(name);
+                            }
                             self.set(name, Value::Scalar(field.with_text(value)));
                             made.push((name.to_owned(), field.with_text(value)));
                         }
@@ -193,9 +223,23 @@ impl Shell {
                 }
                 ast::DeclOperand::Assignment(assignment) => {
                     let name = assignment.target.name.as_str().to_owned();
+                    // `local x=$x`: the value is that of the one outside.
+                    let outside = self.variables.get(&name).cloned().filter(|_| local);
                     let value = self.assign(assignment, true, source, watch);
                     if computes {
                         self.evaluated(value.text(), watch);
+                    }
+                    if local {
+                        let inside = self.variables.get(&name).cloned();
+                        if let Some(outside) = outside {
+                            self.variables.insert(&name, outside);
+                        } else {
+                            self.variables.remove(&name);
+                        }
+                        self.hide(&name);
+                        if let Some(inside) = inside {
+                            self.variables.insert(&name, inside);
+                        }
                     }
                     if names_another {
                         self.evaluated_subscript(value.text(), watch);

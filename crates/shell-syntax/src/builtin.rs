@@ -6,9 +6,7 @@ use std::rc::Rc;
 use shuck_ast as ast;
 
 use crate::shell::Value;
-use crate::{
-    Doubt, FileContent, Input, Redirect, RedirectKind, Shell, SimpleCommand, Source, Watch, Word, output,
-};
+use crate::{FileContent, Input, Redirect, RedirectKind, Shell, SimpleCommand, Source, Watch, Word, output};
 
 impl Shell {
     pub(crate) fn simple(
@@ -27,7 +25,7 @@ impl Shell {
         };
         let assignments = self.assignments(&simple.assignments, argv.is_empty(), source, watch);
         if let Some(name) = argv.first().and_then(Word::as_known)
-            && let Some(program) = self.programs.get(name)
+            && let Some(program) = self.names.programs.get(name)
         {
             argv[0] = Word::known(program.clone());
         }
@@ -53,18 +51,28 @@ impl Shell {
                 _ => Word::default(),
             };
         }
-        if let Some(output) = self.user_defined(&argv, input, watch) {
-            // The function or alias stands in for the command; what it opens still counts.
+        let directory = self.directory.clone();
+        let stood_in = self.user_defined(&argv, input, watch);
+        if let Some(stood_in) = &stood_in
+            && !stood_in.or_program
+        {
+            // The function stands in for the command; what it opens still counts.
             self.emit(SimpleCommand { argv: Rc::default(), ..command }, watch);
-            return output;
+            return stood_in.output.clone();
         }
+        let elsewhere = std::mem::replace(&mut self.directory, directory);
         // `IFS=: read a b` splits by what stands in front of it, for this command alone.
         let separators = command.assignments.iter().rev().find(|(name, _)| name == "IFS");
         let separators = separators.map(|(_, value)| value.text().to_owned());
         let index = self.emit(command, watch);
         let argv = plain(&argv);
-        self.effects(argv, input, separators, watch)
-            .or_else(|| output::of(self, argv, input))
+        let output = self.effects(argv, input, separators, watch).or_else(|| output::of(self, argv, input));
+        if stood_in.is_some() {
+            // One of the two has run.
+            self.directory = elsewhere.filter(|place| self.directory.as_ref() == Some(place));
+        }
+        output
+            .filter(|output| stood_in.is_none_or(|other| other.output == *output))
             .unwrap_or_else(|| Word::unknown(Some(Source::Commands(index..self.commands.len()))))
     }
 
@@ -74,43 +82,6 @@ impl Shell {
         for path in paths.flatten().filter(|path| !path.starts_with('-') && *path != "/dev/stdin") {
             self.write_file(path, FileContent::Text(text.clone()));
         }
-    }
-
-    /// Functions, aliases and scripts that this text has written itself.
-    fn user_defined(&mut self, argv: &[Word], input: &Input, watch: &mut dyn Watch) -> Option<Word> {
-        let name = argv[0].as_known()?;
-        // Nearly every command is neither, and its words need not be copied to find out.
-        if !self.functions.contains_key(name) && !self.aliases.contains_key(name) {
-            return None;
-        }
-        let name = name.to_owned();
-        let rest = argv[1..].to_vec();
-        if let Some(function) = self.functions.get_mut(&name) {
-            function.called = true;
-            let body = function.body.clone();
-            if self.calls.contains(&name) {
-                if self.concurrent > 0 {
-                    self.doubt(Doubt::SelfReplication);
-                }
-                return Some(Word::unknown(None));
-            }
-            self.calls.push(name);
-            let before = std::mem::replace(&mut self.positional, rest.into());
-            let output = self.deeper(|shell| shell.run_text_with(&body, input, watch));
-            self.positional = before;
-            self.calls.pop();
-            return Some(output);
-        }
-        if let Some(alias) = self.aliases.get(&name) {
-            let text = format!("{alias} \"$@\"");
-            let before = std::mem::replace(&mut self.positional, rest.into());
-            let hidden = self.aliases.remove(&name);
-            let output = self.deeper(|shell| shell.run_text_with(&text, input, watch));
-            self.positional = before;
-            self.aliases.extend(hidden.map(|alias| (name, alias)));
-            return Some(output);
-        }
-        None
     }
 
     /// What a builtin, or a program that copies files, does to the shell's state. `Some` output when the
@@ -134,6 +105,10 @@ impl Shell {
             }
             "source" | "." => {
                 let path = rest.first()?.as_known()?;
+                if matches!(path, "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") {
+                    let text = input.text()?.as_known()?.to_owned();
+                    return Some(self.deeper(|shell| shell.run_text_with(&text, input, watch)));
+                }
                 if let Some(FileContent::Text(text)) = self.file(path) {
                     let text = text.as_known()?.to_owned();
                     return Some(self.deeper(|shell| shell.run_text_with(&text, input, watch)));
@@ -153,14 +128,16 @@ impl Shell {
             "alias" => {
                 for word in rest {
                     if let Some((name, value)) = word.text().split_once('=') {
-                        self.aliases.insert(name.to_owned(), value.to_owned());
+                        Rc::make_mut(&mut self.names.aliases).insert(name.to_owned(), value.to_owned());
                     }
                 }
             }
             "hash" if rest.len() >= 3 && rest[0].text() == "-p" => {
-                self.programs.insert(rest[2].text().to_owned(), rest[1].text().to_owned());
+                let programs = Rc::make_mut(&mut self.names.programs);
+                programs.insert(rest[2].text().to_owned(), rest[1].text().to_owned());
             }
             "set" => self.set_positional(rest),
+            "break" | "continue" | "return" | "exit" => self.leave(name, !rest.is_empty()),
             "shift" => {
                 let count = rest.first().and_then(|word| word.text().parse().ok()).unwrap_or(1);
                 self.kept += self.positional.len();
@@ -172,9 +149,12 @@ impl Shell {
             "test" | "[" => self.subscripts(rest, watch),
             "unset" => {
                 self.subscripts(rest, watch);
+                let function = rest.iter().any(|word| word.text() == "-f");
                 for word in rest {
-                    self.variables.remove(word.text());
-                    self.functions.remove(word.text());
+                    if !function {
+                        self.variables.remove(word.text());
+                    }
+                    self.undefine(word.text(), function);
                 }
             }
             "read" | "mapfile" | "readarray" => {
@@ -239,8 +219,10 @@ impl Shell {
                 skip = false;
             } else if let Some(flags) = text.strip_prefix('-') {
                 array |= flags.contains('a');
-                skip = flags.ends_with(['d', 'n', 'N', 'p', 't', 'u', 'i', 'c', 'C', 'O', 's'])
-                    && !flags.ends_with('s');
+                skip = match name {
+                    "read" => flags.ends_with(['d', 'n', 'N', 'p', 't', 'u', 'i']),
+                    _ => flags.ends_with(['d', 'n', 'O', 's', 'u', 'C', 'c']),
+                };
             } else {
                 names.push(text.to_owned());
             }
@@ -290,7 +272,13 @@ impl Shell {
     fn copy(&mut self, rest: &[Word]) {
         let operands: Vec<&str> =
             rest.iter().filter_map(Word::as_known).filter(|text| !text.starts_with('-')).collect();
-        let [from, to] = operands.as_slice() else { return };
+        let [from, to] = operands.as_slice() else {
+            // Something that cannot be followed came to where this text had written before.
+            if let Some(to) = operands.last().filter(|to| self.file(to).is_some()) {
+                self.write_file(to, FileContent::Text(Word::unknown(None)));
+            }
+            return;
+        };
         let Some(source) = self.resolve(from) else { return };
         let content = match self.files.get(&source) {
             Some(content) => content.clone(),

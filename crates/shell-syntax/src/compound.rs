@@ -1,12 +1,18 @@
 //! Loops, conditions and groups.
 
+use std::rc::Rc;
+
 use shuck_ast as ast;
 
-use crate::shell::Value;
+use crate::shell::{Value, either};
 use crate::{Doubt, Input, Shell, Source, Watch, Word, unread};
 
 /// A loop over more words than this is followed for the first ones, and once more with an unknown word.
 const MOST_ROUNDS: usize = 16;
+/// A loop whose variables still change after this many turns is not followed further.
+const MOST_TURNS: usize = 6;
+/// Loops within more loops than this are followed once, or the time would be a power of their depth.
+const MOST_NESTED: usize = 4;
 
 impl Shell {
     pub(crate) fn compound(
@@ -74,7 +80,7 @@ impl Shell {
                 if clause.condition_ast.is_none() && starts_jobs(&clause.body, source) {
                     self.doubt(Doubt::EndlessJobs);
                 }
-                self.maybe(|shell| shell.sequence(&clause.body, source, input, watch))
+                self.turns(|shell| shell.perhaps(|shell| shell.sequence(&clause.body, source, input, watch)))
             }
             Compound::While(clause) => {
                 self.repeat((false, &clause.condition), &clause.body, source, input, watch)
@@ -117,7 +123,9 @@ impl Shell {
             // It reads what later commands send to it.
             Compound::Coproc(clause) => {
                 let input = Input::Text(Word::unknown(None).into());
-                self.concurrently(|shell| shell.statement(&clause.body, source, &input, watch))
+                self.concurrently(|shell| {
+                    shell.in_subshell(|shell| shell.statement(&clause.body, source, &input, watch))
+                })
             }
             Compound::Always(clause) => {
                 let mut output = self.sequence(&clause.body, source, input, watch);
@@ -135,15 +143,86 @@ impl Shell {
         (source, input): (&str, &Input),
         watch: &mut dyn Watch,
     ) -> Word {
+        let several = |word: &Word| word.is_unknown() || word.is_glob();
+        // Nothing may come of patterns and unknown words, and then the body never runs.
+        let mut left = words.iter().all(several);
         let mut output = Word::default();
+        if let Some(last) = words.iter().take(MOST_ROUNDS).next_back() {
+            self.variables.insert(name, Value::Scalar(last.clone()));
+        }
+        let (positional, names) = (Rc::clone(&self.positional), Rc::clone(&self.names.functions));
+        self.variables.enter_subshell();
         for word in words.iter().take(MOST_ROUNDS) {
             self.variables.insert(name, Value::Scalar(word.clone()));
-            output.push(&self.sequence(body, source, input, watch));
+            output.push(&self.turn(&mut left, |shell| shell.sequence(body, source, input, watch)));
         }
-        if words.len() > MOST_ROUNDS {
-            self.set(name, Value::Scalar(Word::unknown(Some(Source::Variable(name.to_owned())))));
-            output.push(&self.sequence(body, source, input, watch));
+        let changed = self.variables.keep_since(|_, _, now| now).0
+            || !Rc::ptr_eq(&names, &self.names.functions)
+            || positional != self.positional;
+        if words.len() > MOST_ROUNDS || changed && words.iter().any(several) {
+            let last = words.last().filter(|_| words.len() <= MOST_ROUNDS).cloned();
+            let unknown = || Word::unknown(Some(Source::Variable(name.to_owned())));
+            let word = last.unwrap_or_else(unknown);
+            let more = self.turns(|shell| {
+                shell.variables.insert(name, Value::Scalar(word.clone()));
+                shell.perhaps(|shell| shell.sequence(body, source, input, watch))
+            });
+            if words.len() > MOST_ROUNDS {
+                output.push(&more);
+            }
         }
+        output
+    }
+
+    /// One turn of a loop; those after a `break` may not be.
+    fn turn(&mut self, left: &mut bool, body: impl FnOnce(&mut Self) -> Word) -> Word {
+        let before = std::mem::take(&mut self.left.turn);
+        let output = if *left { self.maybe(body) } else { body(self) };
+        *left |= self.left.turn;
+        self.left.turn = before;
+        output
+    }
+
+    /// A loop that turns nobody knows how often: again with what a turn has left, until a turn leaves nothing new.
+    fn turns(&mut self, mut turn: impl FnMut(&mut Self) -> Word) -> Word {
+        self.loops += 1;
+        let first = Rc::clone(&self.positional);
+        let mut drained = false;
+        let mut output = Word::default();
+        for count in 1.. {
+            let (positional, names) = (Rc::clone(&self.positional), Rc::clone(&self.names.functions));
+            self.variables.enter_subshell();
+            // A turn is a branch of its own: its variables are what they were or what it has made of them.
+            let outer = std::mem::replace(&mut self.within_turn, self.conditional + 1);
+            let printed = self.turn(&mut false, &mut turn);
+            self.within_turn = outer;
+            let (any, single) = self.variables.keep_since(grown_or_either);
+            // A loop that takes its words one by one ends with them.
+            if self.positional.is_empty() && !positional.is_empty() {
+                drained = true;
+                self.positional = Rc::clone(&positional);
+            }
+            let shifted = positional.len() > self.positional.len() && count <= MOST_ROUNDS;
+            let again = match count {
+                1 => any || !Rc::ptr_eq(&names, &self.names.functions) || positional != self.positional,
+                _ => single || shifted,
+            };
+            if count == 1 || printed != output {
+                output.push(&printed);
+            }
+            if !again {
+                break;
+            }
+            if count >= MOST_TURNS && !shifted || self.loops > MOST_NESTED {
+                self.doubt(Doubt::TooMuch);
+                break;
+            }
+        }
+        if drained {
+            self.positional = Rc::default();
+        }
+        self.positional_or(&first);
+        self.loops -= 1;
         output
     }
 
@@ -165,14 +244,17 @@ impl Shell {
             self.doubt(Doubt::EndlessJobs);
         }
         if lines.is_empty() {
-            self.sequence(condition, source, input, watch);
-            return self.maybe(|shell| shell.sequence(body, source, input, watch));
+            return self.turns(|shell| {
+                shell.sequence(condition, source, input, watch);
+                shell.perhaps(|shell| shell.sequence(body, source, input, watch))
+            });
         }
         let mut output = Word::default();
+        let mut left = false;
         for line in lines {
             let input = Input::Text(line.into());
             self.sequence(condition, source, &input, watch);
-            output.push(&self.sequence(body, source, &input, watch));
+            output.push(&self.turn(&mut left, |shell| shell.sequence(body, source, &input, watch)));
         }
         output
     }
@@ -217,6 +299,16 @@ impl Shell {
                 _ => {}
             }
         }
+    }
+}
+
+/// A list that a turn makes longer still begins as it did: the command stays what it is.
+fn grown_or_either(name: &str, before: &Value, now: Value) -> Value {
+    match (before, now) {
+        (Value::List(before), Value::List(now)) if !before.is_empty() && now.starts_with(before) => {
+            Value::List(now)
+        }
+        (before, now) => either(name, before, now),
     }
 }
 

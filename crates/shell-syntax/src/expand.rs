@@ -354,10 +354,20 @@ impl Shell {
         self.variables.enter_subshell();
         let positional = self.positional.clone();
         let directory = self.directory.clone();
+        let names = self.names.clone();
+        let left = std::mem::take(&mut self.left);
+        let hidden = self.locals.last().map_or(0, |locals| locals.hidden.len());
+        self.subshells += 1;
         let output = inner(self);
+        self.subshells -= 1;
+        self.left = left;
+        if let Some(locals) = self.locals.last_mut() {
+            locals.hidden.truncate(hidden);
+        }
         self.variables.leave_subshell();
         self.positional = positional;
         self.directory = directory;
+        self.restore_names(names);
         output
     }
 }

@@ -17,6 +17,7 @@ mod doubt;
 mod elsewhere;
 mod evaluated;
 mod expand;
+mod functions;
 mod output;
 mod parameter;
 mod pattern;

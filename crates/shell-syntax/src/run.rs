@@ -6,8 +6,7 @@ use shuck_ast as ast;
 
 use crate::reading::Reading;
 use crate::scan;
-use crate::shell::Function;
-use crate::{Doubt, FileContent, Input, Redirect, RedirectKind, Shell, SimpleCommand, Watch, Word};
+use crate::{FileContent, Input, Redirect, RedirectKind, Shell, SimpleCommand, Source, Watch, Word};
 
 /// Longer texts are parsed again when they come again.
 const LONGEST_REMEMBERED: usize = 16 * 1024;
@@ -18,8 +17,23 @@ impl Shell {
         self.run_text_with(text, &Input::Inherited, watch)
     }
 
-    /// Runs a text in a shell of its own: nothing it sets comes back, except files that it writes.
+    /// Runs a text in a shell of its own: nothing it sets comes back, except files that it writes. It is another program,
+    /// which knows functions of this one only if they are exported.
     pub fn run_child(
+        &mut self,
+        text: &str,
+        positional: Vec<Word>,
+        input: &Input,
+        watch: &mut dyn Watch,
+    ) -> Word {
+        self.process += 1;
+        let output = self.run_inside(text, positional, input, watch);
+        self.process -= 1;
+        output
+    }
+
+    /// The same in a copy of this shell.
+    pub(crate) fn run_inside(
         &mut self,
         text: &str,
         positional: Vec<Word>,
@@ -44,16 +58,12 @@ impl Shell {
         input: &Input,
         watch: &mut dyn Watch,
     ) -> Word {
-        if self.calls.iter().any(|running| running == path) {
-            if self.concurrent > 0 {
-                self.doubt(Doubt::SelfReplication);
-            }
+        let Some(words) = self.enter(path, &text.into(), positional.into()) else {
             return Word::unknown(None);
-        }
-        self.calls.push(path.to_owned());
+        };
         let concurrent = std::mem::take(&mut self.concurrent);
         let name = std::mem::replace(&mut self.name, Word::known(path));
-        let output = self.run_child(text, positional, input, watch);
+        let output = self.run_child(text, words.to_vec(), input, watch);
         self.name = name;
         self.concurrent = concurrent;
         self.calls.pop();
@@ -139,19 +149,61 @@ impl Shell {
         input: &Input,
         watch: &mut dyn Watch,
     ) {
+        let before = self.conditional;
         for statement in &sequence.stmts {
+            if self.left.any() {
+                self.conditional = before + 1;
+            }
             let printed = self.deeper(|shell| shell.statement(statement, source, input, watch));
             if output.text().len() < scan::LONGEST {
                 output.push(&printed);
             }
         }
+        self.conditional = before;
     }
 
+    /// Whatever follows in the loop, the function or the subshell may not run. What follows an `exit` of the whole text
+    /// either runs or leaves nothing behind, so there is nothing to note.
+    pub(crate) fn leave(&mut self, name: &str, with_operand: bool) {
+        match name {
+            "return" => self.left.function = true,
+            "exit" => self.left.process |= self.subshells > 0,
+            _ => {
+                self.left.turn = true;
+                // `break 2`: more than this loop.
+                self.left.function |= with_operand;
+            }
+        }
+    }
+
+    /// A branch that may not run.
     pub(crate) fn maybe<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
+        let before = Rc::clone(&self.positional);
+        let result = self.perhaps(inner);
+        self.positional_or(&before);
+        result
+    }
+
+    /// The same, where what has become of the words of the shell is looked at later.
+    pub(crate) fn perhaps<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
         self.conditional += 1;
         let result = inner(self);
         self.conditional -= 1;
         result
+    }
+
+    /// After a branch that may not have run, `$1` and its like are these or those.
+    pub(crate) fn positional_or(&mut self, before: &Rc<Vec<Word>>) {
+        if Rc::ptr_eq(before, &self.positional) || *before == self.positional {
+            return;
+        }
+        let unknown = Word::unknown(Some(Source::Variable("@".to_owned())));
+        let either = |at: usize| match (before.get(at), self.positional.get(at)) {
+            (Some(one), Some(other)) if one == other => one.clone(),
+            _ => unknown.clone(),
+        };
+        let either: Vec<Word> = (0..before.len().max(self.positional.len())).map(either).collect();
+        self.positional = either.into();
     }
 
     pub(crate) fn concurrently<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
@@ -171,7 +223,9 @@ impl Shell {
         self.elsewhere(statement, source, watch);
         let background = matches!(statement.terminator, Some(ast::StmtTerminator::Background(_)));
         if background {
-            self.concurrently(|shell| shell.redirected(statement, source, input, watch))
+            self.concurrently(|shell| {
+                shell.in_subshell(|shell| shell.redirected(statement, source, input, watch))
+            })
         } else {
             self.redirected(statement, source, input, watch)
         }
@@ -195,8 +249,14 @@ impl Shell {
                     && matches!(redirect.descriptor, None | Some(1))
             })
             .map(|redirect| (redirect.target.clone(), redirect.kind));
-        let output = self.command(&statement.command, redirects, source, input, watch);
+        let mut output = self.command(&statement.command, redirects, source, input, watch);
         let Some((target, kind)) = target else { return output };
+        // `exec > file`: all that is printed from now on.
+        let lasting =
+            |command: &SimpleCommand| matches!(command.argv.as_slice(), [name] if name.text() == "exec");
+        if self.commands.last().is_some_and(lasting) {
+            output = Word::unknown(None);
+        }
         if let Some(path) = target.as_known() {
             match kind {
                 RedirectKind::Append => self.append_file(path, &output),
@@ -251,6 +311,16 @@ impl Shell {
                 && !matches!(target.text(), "0" | "1" | "2" | "-" | "0-")
             {
                 input = Some(Input::Text(Word::unknown(None).into()));
+            }
+            // What arrives there under another number than that of the output is not followed.
+            let followed = matches!(redirect.fd, None | Some(1))
+                && redirect.fd_var.is_none()
+                && kind != RedirectKind::ReadWrite;
+            if matches!(kind, RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite)
+                && !followed
+                && let Some(path) = target.as_known().filter(|path| !path.starts_with("/dev/"))
+            {
+                self.write_file(path, FileContent::Text(Word::unknown(None)));
             }
             opened.push(Redirect { descriptor: redirect.fd, kind, target });
         }
@@ -323,6 +393,7 @@ impl Shell {
                 };
                 let mut argv = vec![Word::known(name)];
                 argv.extend(self.fields(operand.iter().chain(rest), source, watch));
+                self.leave(name, argv.len() > 1);
                 self.emit(SimpleCommand { argv: argv.into(), redirects, ..self.blank(input) }, watch);
                 Word::default()
             }
@@ -342,8 +413,7 @@ impl Shell {
             ast::Command::Function(function) => {
                 let body: Rc<str> = function.body.span.slice(source).into();
                 for name in function.header.static_names() {
-                    let function = Function { body: Rc::clone(&body), called: false };
-                    self.functions.insert(name.as_str().to_owned(), function);
+                    self.define(name.as_str(), &body);
                 }
                 Word::default()
             }

@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
+use crate::functions::{Names, Running};
 use crate::reading::{Manner, Reading};
 pub(crate) use crate::variables::{Value, Variable, Variables};
-use crate::{Doubt, Parsed, Source, Word};
+use crate::{Doubt, HOLE, Parsed, Source, Word};
 
 /// More commands than this are not followed.
 const MOST_COMMANDS: usize = 20_000;
@@ -100,10 +101,27 @@ pub enum FileContent {
     Same(String),
 }
 
-#[derive(Clone, Debug)]
-pub(crate) struct Function {
-    pub body: Rc<str>,
-    pub called: bool,
+/// What a `break`, `return` or `exit` may have left: all that follows there may not run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Left {
+    pub turn: bool,
+    pub function: bool,
+    pub process: bool,
+}
+
+impl Left {
+    pub fn any(self) -> bool {
+        self.turn || self.function || self.process
+    }
+}
+
+/// The variables that a function hides while it runs.
+#[derive(Debug, Default)]
+pub(crate) struct Locals {
+    /// How many branches are around the function itself.
+    pub conditional: usize,
+    /// What each was outside, and whether it is hidden whatever happens.
+    pub hidden: Vec<(String, Option<Variable>, bool)>,
 }
 
 /// A shell in the middle of a text.
@@ -115,9 +133,11 @@ pub struct Shell {
     pub(crate) name: Word,
     /// Shared, because every subshell gets them and few change them.
     pub(crate) positional: Rc<Vec<Word>>,
-    pub(crate) functions: HashMap<String, Function>,
-    pub(crate) aliases: HashMap<String, String>,
-    pub(crate) programs: HashMap<String, String>,
+    pub(crate) names: Names,
+    /// Functions that ended with their subshell before anything called them.
+    pub(crate) uncalled: Vec<(String, Rc<str>)>,
+    /// How many programs deep this shell was started by the first one.
+    pub(crate) process: usize,
     /// What is to happen when the shell ends.
     pub(crate) traps: Vec<String>,
     pub(crate) files: HashMap<String, FileContent>,
@@ -127,8 +147,18 @@ pub struct Shell {
     pub(crate) depth: usize,
     /// Above zero in branches that may not run.
     pub(crate) conditional: usize,
-    /// The functions that are being called.
-    pub(crate) calls: Vec<String>,
+    /// The functions and scripts that are running.
+    pub(crate) calls: Vec<Running>,
+    /// The subshells and programs around this command.
+    pub(crate) subshells: usize,
+    /// How many branches are around the turn of a loop that is followed: within it, what is set is set.
+    pub(crate) within_turn: usize,
+    /// The loops around this command.
+    pub(crate) loops: usize,
+    /// What ends before all of it has run.
+    pub(crate) left: Left,
+    /// What `local` has hidden in each function that runs.
+    pub(crate) locals: Vec<Locals>,
     /// Above zero within a pipeline or a background job.
     pub(crate) concurrent: usize,
     /// How many bytes are kept for the commands and files seen so far.
@@ -149,9 +179,9 @@ impl Shell {
             variables: Variables::default(),
             name: Word::known("bash"),
             positional: Rc::default(),
-            functions: HashMap::new(),
-            aliases: HashMap::new(),
-            programs: HashMap::new(),
+            names: Names::default(),
+            uncalled: Vec::new(),
+            process: 0,
             traps: Vec::new(),
             files: HashMap::new(),
             directory,
@@ -160,6 +190,11 @@ impl Shell {
             depth: 0,
             conditional: 0,
             calls: Vec::new(),
+            subshells: 0,
+            within_turn: 0,
+            loops: 0,
+            left: Left::default(),
+            locals: Vec::new(),
             concurrent: 0,
             kept: 0,
             read: HashMap::new(),
@@ -201,6 +236,10 @@ impl Shell {
             if let FileContent::Text(text) = &content {
                 self.kept += text.text().len();
             }
+            let content = match self.files.remove(&path) {
+                Some(before) if self.conditional > 0 => either_content(before, content),
+                _ => content,
+            };
             self.files.insert(path, content);
         }
     }
@@ -270,21 +309,15 @@ impl Shell {
     pub fn run_uncalled(&mut self, watch: &mut dyn Watch) {
         self.run_traps(0, watch);
         // By name, so that the same text is told in the same order every time.
-        let mut aliases: Vec<(String, String)> = self.aliases.clone().into_iter().collect();
+        let mut aliases: Vec<(String, String)> =
+            self.names.aliases.iter().map(|(name, text)| (name.clone(), text.clone())).collect();
         aliases.sort_unstable();
         for (_, text) in aliases {
-            self.run_child(&text, Vec::new(), &Input::Inherited, watch);
+            self.run_inside(&text, Vec::new(), &Input::Inherited, watch);
         }
-        let mut bodies: Vec<(String, Rc<str>)> = self
-            .functions
-            .iter()
-            .filter(|(_, function)| !function.called)
-            .map(|(name, function)| (name.clone(), Rc::clone(&function.body)))
-            .collect();
-        bodies.sort_unstable();
-        for (_, body) in bodies {
+        for (_, body) in self.take_uncalled() {
             let argument = Word::unknown(Some(Source::Variable("1".to_owned())));
-            self.run_child(&body, vec![argument; 3], &Input::Inherited, watch);
+            self.run_inside(&body, vec![argument; 3], &Input::Inherited, watch);
         }
     }
 
@@ -293,13 +326,9 @@ impl Shell {
         if let Value::List(words) = &value {
             self.kept += words.iter().map(|word| word.text().len() + 64).sum::<usize>();
         }
-        let value = match (self.conditional > 0, self.variables.get(&name), value) {
-            (true, Some(Variable { value: Value::Scalar(before), .. }), Value::Scalar(now))
-                if *before != now =>
-            {
-                Value::Scalar(Word::unknown(Some(Source::Variable(name.clone()))))
-            }
-            (_, _, value) => value,
+        let value = match self.variables.get(&name) {
+            Some(before) if self.conditional > self.within_turn => either(&name, &before.value, value),
+            _ => value,
         };
         self.variables.insert(&name, value);
     }
@@ -314,6 +343,59 @@ impl Shell {
             }
         }
         name
+    }
+}
+
+/// A file that holds the one or the other: both can be seen, and it is not known what a reader gets.
+fn either_content(before: FileContent, now: FileContent) -> FileContent {
+    match (before, now) {
+        (FileContent::Text(before), FileContent::Text(now)) if before.text() == now.text() => {
+            FileContent::Text(now)
+        }
+        (FileContent::Text(mut before), FileContent::Text(now)) => {
+            if !before.text().ends_with(now.text()) {
+                before.push_str("\n");
+                before.push(&now);
+            }
+            before.push_str(&format!("\n{HOLE}"));
+            FileContent::Text(before)
+        }
+        (FileContent::Text(mut text), FileContent::Same(_))
+        | (FileContent::Same(_), FileContent::Text(mut text)) => {
+            text.push_str(&format!("\n{HOLE}"));
+            FileContent::Text(text)
+        }
+        (FileContent::Same(_), now) => now,
+    }
+}
+
+/// A variable that holds the one or the other.
+pub(crate) fn either(name: &str, before: &Value, now: Value) -> Value {
+    let one = |before: &Word, now: Word| {
+        if *before == now {
+            return now;
+        }
+        let alike = before.text() == now.text();
+        let mut word = if alike { now } else { Word::unknown(Some(Source::Variable(name.to_owned()))) };
+        if alike {
+            word.add_sources(before.sources());
+        }
+        word
+    };
+    match (before, now) {
+        (Value::Scalar(before), Value::Scalar(now)) => Value::Scalar(one(before, now)),
+        (Value::List(before), Value::List(now)) if before.len() == now.len() => {
+            Value::List(before.iter().zip(now).map(|(before, now)| one(before, now)).collect())
+        }
+        (Value::Map(before), Value::Map(now)) => {
+            let mut all = before.clone();
+            for (key, now) in now {
+                let value = one(before.get(&key).unwrap_or(&Word::default()), now);
+                all.insert(key, value);
+            }
+            Value::Map(all)
+        }
+        _ => Value::Scalar(one(&Word::default(), Word::unknown(None))),
     }
 }
 

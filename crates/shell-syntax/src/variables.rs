@@ -81,6 +81,36 @@ impl Variables {
         }
     }
 
+    /// Ends what `enter_subshell` began, but keeps what was set since, joined with what was there before: whether anything differs from before, and whether
+    /// any of that is more than a list.
+    pub fn keep_since(&mut self, join: impl Fn(&str, &Value, Value) -> Value) -> (bool, bool) {
+        let Some((_, start)) = self.open.pop() else { return (false, false) };
+        let outer = self.open.last().map(|&(number, _)| number);
+        let (mut any, mut single) = (false, false);
+        for before in self.aside.split_off(start) {
+            let Some(slot) = self.slots.get_mut(&before.name) else { continue };
+            if !alike(slot.variable.as_ref(), before.slot.variable.as_ref())
+                && let (Some(now), Some(outside)) = (&mut slot.variable, &before.slot.variable)
+            {
+                let value = std::mem::replace(&mut now.value, Value::List(Vec::new()));
+                now.value = join(&before.name, &outside.value, value);
+            }
+            if !alike(slot.variable.as_ref(), before.slot.variable.as_ref()) {
+                any = true;
+                single |= !matches!(slot.variable, Some(Variable { value: Value::List(_), .. }));
+            }
+            match outer {
+                // The shell around this one has not put it aside yet, and needs it to get back.
+                Some(number) if before.slot.saved_for != number => {
+                    slot.saved_for = number;
+                    self.aside.push(before);
+                }
+                _ => slot.saved_for = before.slot.saved_for,
+            }
+        }
+        (any, single)
+    }
+
     /// The place of a variable, after what it held has been put aside for the end of the innermost subshell.
     fn slot(&mut self, name: &str, keep: Keep) -> &mut Slot {
         if !self.slots.contains_key(name) {
@@ -99,6 +129,22 @@ impl Variables {
             slot.saved_for = innermost;
         }
         slot
+    }
+}
+
+/// Whether two variables read the same; where their unknown parts come from is no difference.
+fn alike(one: Option<&Variable>, other: Option<&Variable>) -> bool {
+    let texts = |one: &Word, other: &Word| one.text() == other.text();
+    match (one.map(|one| &one.value), other.map(|other| &other.value)) {
+        (None, None) => true,
+        (Some(Value::Scalar(one)), Some(Value::Scalar(other))) => texts(one, other),
+        (Some(Value::List(one)), Some(Value::List(other))) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| texts(one, other))
+        }
+        (Some(Value::Map(one)), Some(Value::Map(other))) => {
+            one.len() == other.len() && one.values().zip(other.values()).all(|(one, other)| texts(one, other))
+        }
+        _ => false,
     }
 }
 

@@ -1,0 +1,175 @@
+//! Nothing is believed that may not have happened: what a branch, another process or a loop leaves behind.
+
+use super::{Decision, context, decision};
+use crate::judge;
+
+#[track_caller]
+fn asked_at_least(commands: &[&str]) {
+    for command in commands {
+        assert_ne!(decision(command), Decision::Allow, "{command}");
+    }
+}
+
+#[track_caller]
+fn allowed(commands: &[&str]) {
+    for command in commands {
+        let verdict = judge(command, &context());
+        assert_eq!(verdict.decision, Decision::Allow, "{command}: {verdict:?}");
+    }
+}
+
+#[test]
+fn req_a10_a_function_hides_a_program_only_where_it_surely_stands() {
+    asked_at_least(&[
+        "false && rm() { :; }; rm -rf ~",
+        "if false; then reboot() { :; }; fi; reboot",
+        "(reboot() { :; }); reboot",
+        "reboot() { :; } | :; reboot",
+        "reboot() { :; } & reboot",
+        "case x in y) reboot() { :; };; esac; reboot",
+        "while false; do reboot() { :; }; done; reboot",
+        "echo $(reboot() { :; }); reboot",
+        "f() { reboot; }; (f() { :; }); f",
+        "f() { reboot; }; false && f() { :; }; f",
+        "f() { reboot; }; unset -v f; f",
+        "f() { reboot; }; false && unset -f f; f",
+        "(f() { reboot; })",
+        "rm() { :; }; sh -c 'rm -rf ~'",
+        "rm() { :; }; find . | xargs rm -rf",
+        "rm() { :; }; echo 'rm -rf ~' > s; sh s",
+        "alias reboot=true; reboot",
+        "(alias reboot=true); reboot",
+    ]);
+    allowed(&[
+        "build() { make \"$@\"; }; build all",
+        "reboot() { :; }; reboot",
+        "if [ -z \"$CI\" ]; then log() { echo \"$@\"; }; else log() { :; }; fi; log hi",
+        "log() { echo \"$1\"; }; log a; (log b); log c | cat; log d &",
+        "f() { echo hi; }; export -f f; bash -c f",
+        "alias ll='ls -l'; ll",
+        "die() { echo \"$@\" >&2; exit 1; }; test -f x || die no; ls",
+    ]);
+}
+
+#[test]
+fn req_a10_a_call_within_itself_is_followed() {
+    asked_at_least(&[
+        "f() { \"$@\"; }; f f rm -rf ~",
+        "f() { f() { rm -rf ~; }; f; }; f",
+        "f() { f() { f() { f() { f() { f() { reboot; }; f; }; f; }; f; }; f; }; f; }; f",
+        "f() { $1; }; f 'f reboot'",
+        "f() { case $1 in x) $2;; *) f x reboot;; esac; }; f",
+        "f() { \"$@\"; }; f f f f f f f f f f f f reboot",
+        "f() { $2; f x$1 ${1/xxxxxxxxx/reboot}; }; f x true",
+        "X=true; f() { $X; X=reboot; f; }; f",
+        "echo '\"$@\"' > f; sh f sh f reboot",
+    ]);
+    allowed(&[
+        "fact() { if [ $1 -le 1 ]; then echo 1; else echo $(( $1 * $(fact $(( $1 - 1 ))) )); fi; }; fact 5",
+        "walk() { for f in \"$1\"/*; do if [ -d \"$f\" ]; then walk \"$f\"; else echo \"$f\"; fi; done; }; walk .",
+        "hanoi() { [ $1 -eq 0 ] && return; hanoi $(($1-1)) $2 $4 $3; echo $2 $3; hanoi $(($1-1)) $4 $3 $2; }; hanoi 3 A B C",
+        "a() { b $1; c $1; }; b() { a $1; c $1; }; c() { a $1; b $1; }; a 1",
+        "retry() { \"$@\" || { sleep 1; retry \"$@\"; }; }; retry make test",
+    ]);
+}
+
+#[test]
+fn req_a10_a_variable_holds_what_surely_reached_it() {
+    asked_at_least(&[
+        "X=rm; X=echo & $X -rf ~",
+        "X=rm; f() { local X=echo; }; f; $X -rf ~",
+        "X=rm; f() { declare X=echo; }; f; $X -rf ~",
+        "X=rm; f() { [ $Q ] && local X=y; X=echo; }; f; $X -rf ~",
+        "X=reboot; f() { local X=true; (local X=true); }; f; $X",
+        "X=echo; f() { local X; $X reboot; }; f",
+        "X=reboot; f() { return; X=true; }; f; $X",
+        "X=reboot; f() { [ -z \"$Q\" ] && return; X=true; }; f; $X",
+        "X=reboot; for i in a b; do break; X=true; done; $X",
+        "X=reboot; for i in a b; do for j in a b; do break 2; done; X=true; done; $X",
+        "X=rm; for i in $Q; do X=echo; done; $X -rf ~",
+        "X=rm; for i in *; do X=echo; done; $X -rf ~",
+        "X=(rm); false && X=(echo); ${X[0]} -rf ~",
+        "X=rm; false && X=(echo); $X -rf ~",
+        "X[0]=rm; false && X[0]=echo; ${X[0]} -rf ~",
+        "X=rm; false && X[0]=echo; $X -rf ~",
+        "declare -A X=([a]=rm); false && X[a]=echo; ${X[a]} -rf ~",
+        "set -- rm -rf ~; false && set -- echo; \"$@\"",
+        "set -- rm -rf ~; false && shift; \"$@\"",
+        "set -- reboot; while false; do shift; done; \"$@\"",
+        "x=a; mapfile -t x <<< 'rm -rf /'; ${x[0]}",
+        "x=a; readarray -t x <<< 'rm -rf /'; ${x[0]}",
+        "x=(true); mapfile -t x < list; ${x[0]}",
+        "x=true; . /dev/stdin <<< 'x=reboot'; $x",
+    ]);
+    allowed(&[
+        "X=1; X=2 & echo $X",
+        "f() { local a b; a=1; b=$a; echo $a $b; }; f; f",
+        "f() { local dir=$1; shift; cd \"$dir\" && make \"$@\"; }; f sub all",
+        "f() { local -a args=(); args+=(x); make \"${args[@]}\"; }; f",
+        "f() { [ -f x ] || return; echo hi; }; f; ls",
+        "for i in 1 2 3; do make test && break; sleep 1; done; ls",
+        "usage() { echo usage; exit 1; }; [ $# -eq 0 ] && usage; d=build; d=dist; rm -rf \"$d\"",
+        "f() { case $1 in run) shift; \"$@\";; esac; }; f run ls",
+        "set -- build dist; while [ $# -gt 0 ]; do x=$1; shift; rm -rf \"$x\"; done",
+        "set -- build dist; while [ $# -gt 0 ]; do rm -rf \"$1\"; shift; done",
+        "mapfile -t files < <(git ls-files); for f in \"${files[@]}\"; do echo \"$f\"; done",
+        "set -- a b; [ -n \"$1\" ] && set -- c; echo \"$@\"",
+    ]);
+}
+
+#[test]
+fn req_a10_a_file_holds_what_surely_reached_it() {
+    asked_at_least(&[
+        "echo reboot > f; false && echo true > f; sh f",
+        "echo reboot > f; if false; then echo true > f; fi; . ./f",
+        "echo reboot > f; case x in y) echo true > f;; esac; sh f",
+        "echo reboot > f; while false; do echo true > f; done; sh f",
+        "echo reboot > f; for i in $Q; do echo true > f; done; sh f",
+        "echo reboot > f; g() { return; echo true > f; }; g; sh f",
+        "echo reboot > f; (exit; echo true > f); sh f",
+        "echo reboot > f; false && cp other f; sh f",
+        "echo true > f; mv $Q f; sh f",
+        "exec 3> f; echo 'rm -rf ~' >&3; sh f",
+        "{ echo reboot >&3; } 3> f; sh f",
+        "exec > f; echo reboot; sh f",
+    ]);
+    allowed(&[
+        "echo 'echo hi' > s.sh; sh s.sh",
+        "[ -f s.sh ] || echo 'echo hi' > s.sh; sh s.sh",
+        "make 2> err.log; grep error err.log",
+        "exec 9> .lock; flock 9; make",
+        "exec > build.log 2>&1; make",
+        "for f in *.json; do jq . \"$f\" > tmp && mv tmp \"$f\"; done",
+        "cp run.sh r.sh; sh r.sh",
+    ]);
+}
+
+#[test]
+fn req_a10_a_loop_turns_again_with_what_it_left() {
+    asked_at_least(&[
+        "X=true; while :; do $X; X='rm -rf /'; done",
+        "while :; do $X; X=reboot; done",
+        "X=true; until false; do $X; X=reboot; done",
+        "X=true; for i in *; do $X; X=reboot; done",
+        "X=true; for ((i=0;i<3;i++)); do $X; X=reboot; done",
+        "X=true; while read i; do $X; X=reboot; done < list",
+        "X=true; Y=true; while :; do $X; X=$Y; Y=reboot; done",
+        "X=(); while :; do \"${X[@]}\"; X+=(reboot); done",
+        "for i in *; do X=true; for j in *; do $X; X=reboot; done; done",
+        "while :; do f; f() { reboot; }; done",
+        "set -- true 'rm -rf /'; while [ $# -gt 0 ]; do $1; shift; done",
+        "set -- a b c d e f g h reboot; while [ $# -gt 0 ]; do $1; shift; done",
+    ]);
+    allowed(&[
+        "while read -r line; do echo \"$line\"; done < file",
+        "i=0; while [ $i -lt 5 ]; do i=$((i+1)); echo $i; done",
+        "i=0; until curl -sf localhost:8080; do i=$((i+1)); [ $i -gt 5 ] && break; sleep 1; done",
+        "for f in *.txt; do mv \"$f\" \"${f%.txt}.md\"; done",
+        "set -- a b c; while [ $# -gt 0 ]; do echo $1; shift; done",
+        "p=; for f in *; do [ -n \"$p\" ] && diff \"$p\" \"$f\"; p=$f; done",
+        "cmd=(make -k); while read -r t; do cmd+=(\"$t\"); done < list; \"${cmd[@]}\"",
+        "args=(); for f in *.c; do args+=(\"$f\"); done; gcc \"${args[@]}\"",
+        "for a in *; do for b in *; do for c in *; do n=$((n+1)); echo $a$b$c$n; done; done; done",
+        "s=; while :; do s=\"$s.\"; echo $s; sleep 1; done",
+    ]);
+}
