@@ -8,6 +8,14 @@ const MOST: usize = 30 << 10;
 const LONGEST_PATH: usize = 1024;
 const LONGEST_NAME: usize = 48;
 
+/// Where the sockets are below what a variable names; the first that is set counts.
+const PLACES: [(&[u8], &[u8]); 4] = [
+    (b"COFFERDAM_HOME", b"/run/sessions"),
+    (b"XDG_RUNTIME_DIR", b"/cofferdam/sessions"),
+    (b"XDG_STATE_HOME", b"/cofferdam/run/sessions"),
+    (b"HOME", b"/.local/state/cofferdam/run/sessions"),
+];
+
 /// A command for a session that is found where these variables say.
 #[derive(Debug)]
 pub struct Call<'a> {
@@ -35,10 +43,7 @@ impl<'a> Call<'a> {
         let mut call = Self { session, directory: [0; LONGEST_PATH], length: 0 };
         // Empty is not set.
         let set = |name| laid.variable(name).filter(|value| !value.is_empty());
-        let (base, tail): (&[u8], &[u8]) = match set(b"COFFERDAM_HOME") {
-            Some(home) => (home, b"/run/sessions"),
-            None => (set(b"XDG_RUNTIME_DIR")?, b"/cofferdam/sessions"),
-        };
+        let (base, tail) = PLACES.iter().find_map(|(name, tail)| Some((set(name)?, *tail)))?;
         call.add(base.strip_suffix(b"/").unwrap_or(base))?;
         call.add(tail)?;
         base.starts_with(b"/").then_some(call)
@@ -95,7 +100,9 @@ mod tests {
         );
         assert_eq!(at(&["COFFERDAM_HOME=", "XDG_RUNTIME_DIR=/r"]).as_deref(), Some("/r/cofferdam/sessions"));
         assert_eq!(at(&["XDG_RUNTIME_DIR=/r", "COFFERDAM_HOME=/c"]).as_deref(), Some("/c/run/sessions"));
-        for long_way in [&["HOME=/home/me"][..], &["COFFERDAM_HOME=relative"], &[]] {
+        assert_eq!(at(&["HOME=/h", "XDG_STATE_HOME=/s"]).as_deref(), Some("/s/cofferdam/run/sessions"));
+        assert_eq!(at(&["HOME=/h"]).as_deref(), Some("/h/.local/state/cofferdam/run/sessions"));
+        for long_way in [&["COFFERDAM_HOME=relative", "HOME=/h"][..], &["HOME="], &[]] {
             assert_eq!(at(long_way), None, "{long_way:?}");
         }
         let long = std::format!("COFFERDAM_HOME=/{}", "x".repeat(LONGEST_PATH));
