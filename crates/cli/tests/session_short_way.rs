@@ -3,11 +3,13 @@
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::FileExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::Child;
 
 use cofferdam_testkit::processes::wait_until;
 use cofferdam_testkit::{Cofferdam, Home, Outcome};
+use rustix::process::{Pid, Signal};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_cofferdam");
 /// An option that changes nothing here, and that the short way does not know.
@@ -178,6 +180,31 @@ fn req_a01_closed_streams_do_not_hand_the_keeper_to_the_command() {
             .run();
         place.short(&["--", "true"]).run().expect_status(0);
     }
+}
+
+/// A keeper that sends a call back has not seen the signal that came meanwhile; the long way must not run the command.
+#[test]
+fn req_i03_an_interrupt_before_the_keeper_answers_ends_the_call() {
+    let place = Place::with_session();
+    let listed = place.call(&["list", "--json"]).run().expect_status(0).stdout();
+    let listed: serde_json::Value = serde_json::from_str(&listed).expect("what the program lists");
+    let keeper =
+        listed[0]["pid"].as_i64().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)).expect("a process");
+    let send = |to: Pid, signal| rustix::process::kill_process(to, signal).expect("the process is there");
+    // Longer than what a keeper judges itself.
+    let long = "x".repeat(5000);
+    send(keeper, Signal::STOP);
+    let mut child = place.short(&["--", "sh", "-c", "touch ran", &long]).spawn();
+    caught(&child);
+    let client = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a process");
+    send(client, Signal::INT);
+    // Once it was read it does not come a second time.
+    let pending = || fs::read_to_string(format!("/proc/{}/status", child.id())).expect("a process");
+    wait_until("the signal was read", || pending().contains("ShdPnd:\t0000000000000000"));
+    send(keeper, Signal::CONT);
+    let end = child.wait().expect("its end");
+    assert!(end.signal() == Some(2) || end.code() == Some(130), "{end:?}");
+    assert!(!place.workspace.join("ran").exists());
 }
 
 /// What is moved away is not written to any more.

@@ -94,7 +94,7 @@ fn connect(call: &Call<'_>) -> Option<Descriptor> {
     if status.owner != user || status.mode & 0o077 != 0 {
         return None;
     }
-    let mut address = Address::new();
+    let mut address = ShortText::new();
     address.add(b"/proc/self/fd/")?;
     address.number(directory.number())?;
     address.add(b"/")?;
@@ -105,7 +105,7 @@ fn connect(call: &Call<'_>) -> Option<Descriptor> {
 }
 
 fn pass_on(keeper: &Descriptor, signal: u8) {
-    let mut message = Address::new();
+    let mut message = ShortText::new();
     let written = message.add(b"{\"Signal\":").and_then(|()| message.number(u32::from(signal)));
     if written.and_then(|()| message.add(b"}")).is_some() {
         // One who is gone does not want to know.
@@ -134,12 +134,12 @@ fn answer(keeper: &Descriptor, call: &Call<'_>) -> Option<u8> {
 }
 
 /// A short text, made without memory to be given out.
-struct Address {
+struct ShortText {
     bytes: [u8; 96],
     length: usize,
 }
 
-impl Address {
+impl ShortText {
     fn new() -> Self {
         Self { bytes: [0; 96], length: 0 }
     }
