@@ -113,6 +113,14 @@ fn req_a10_what_is_no_text_is_asked_about() {
 }
 
 #[test]
+fn req_a10_a_text_that_breaks_a_parser_is_asked_about() {
+    // The second parser panics at this one.
+    let outcome = check("x=$(echo ${\n)\ncat <<EOF\n}\nEOF\n");
+    assert_eq!(outcome.status(), 2, "{}", outcome.stdout());
+    assert_eq!(outcome.stderr(), "");
+}
+
+#[test]
 fn req_a10_ten_megabytes_of_brackets_end_in_a_question() {
     let home = Home::new();
     let line = format!("{{\"cmd\": \"{}\"}}\n", "(".repeat(10 << 20));

@@ -7,6 +7,8 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use shuck_ast as ast;
+
 use crate::shell::{Left, Locals};
 use crate::{Doubt, Input, Shell, Source, Watch, Word};
 
@@ -226,6 +228,20 @@ impl Shell {
         let again =
             |(at, call): &(usize, &Running)| self.calls[..*at].iter().any(|other| other.name == call.name);
         self.calls.iter().enumerate().filter(again).count()
+    }
+}
+
+/// The text that a call runs. The first parser lets the place of a group begin behind its bracket, and that of a subshell
+/// as well, but ends the latter with it.
+pub(crate) fn body(function: &ast::FunctionDef, source: &str) -> Rc<str> {
+    let written = function.body.span.slice(source);
+    match &function.body.command {
+        ast::Command::Compound(ast::CompoundCommand::BraceGroup(_)) => {
+            let inside = written.strip_prefix('{').and_then(|inside| inside.strip_suffix('}'));
+            inside.map_or(written, str::trim_start).into()
+        }
+        ast::Command::Compound(ast::CompoundCommand::Subshell(_)) => format!("({written}").into(),
+        _ => written.into(),
     }
 }
 

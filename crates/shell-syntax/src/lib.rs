@@ -18,6 +18,7 @@ mod elsewhere;
 mod evaluated;
 mod expand;
 mod functions;
+mod guarded;
 mod output;
 mod parameter;
 mod pattern;

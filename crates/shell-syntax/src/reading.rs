@@ -5,8 +5,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use shuck_ast as ast;
-use shuck_parser::parser::{ParseStatus, Parser};
+use shuck_parser::parser::{ParseResult, ParseStatus, Parser};
 
+use crate::guarded::guarded;
 use crate::{Doubt, HOLE, pieces, plain, scan, second};
 
 /// Shorter texts are parsed as a whole: cutting them would save less than a thread costs.
@@ -64,7 +65,11 @@ impl Reading {
         {
             return reading;
         }
-        let (parsed, opinion) = second::beside(&text, || Parser::new(&text).parse());
+        let (parsed, opinion) = second::beside(&text, || first(&text));
+        let Some(parsed) = parsed else {
+            doubts.push(Doubt::Rejected);
+            return Self { pieces: Vec::new(), text, files: Vec::new(), doubts };
+        };
         if parsed.status != ParseStatus::Clean {
             doubts.push(Doubt::Rejected);
         } else if !second::agrees(opinion, &text, &parsed.file) {
@@ -119,7 +124,13 @@ impl Reading {
 
 /// Whether the first parser reads a text from its beginning to its end.
 pub(crate) fn is_clean(text: &str) -> bool {
-    Parser::new(&scan::masked(text).unwrap_or_else(|| text.to_owned())).parse().status == ParseStatus::Clean
+    let text = scan::masked(text).unwrap_or_else(|| text.to_owned());
+    first(&text).is_some_and(|parsed| parsed.status == ParseStatus::Clean)
+}
+
+/// What the first parser makes of a text, unless it gives up in the middle.
+fn first(text: &str) -> Option<ParseResult> {
+    guarded(|| Parser::new(text).parse())
 }
 
 /// Every piece with whether both parsers agree on it, unless the first one refuses any of them.
@@ -130,11 +141,10 @@ fn parse_all(pieces: &[&str], twice: bool) -> Option<Vec<(ast::File, bool)>> {
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(piece) = pieces.get(at) else { return Some(done) };
-            let parsed = Parser::new(piece).parse();
-            if parsed.status != ParseStatus::Clean {
+            let Some(parsed) = first(piece).filter(|parsed| parsed.status == ParseStatus::Clean) else {
                 next.store(pieces.len(), Ordering::Relaxed);
                 return None;
-            }
+            };
             let agrees = twice && second::agrees_on_piece(piece, &parsed.file);
             done.push((at, parsed.file, agrees));
         }

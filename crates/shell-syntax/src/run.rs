@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use shuck_ast as ast;
 
+use crate::functions;
 use crate::reading::Reading;
 use crate::scan;
 use crate::{FileContent, Input, Redirect, RedirectKind, Shell, SimpleCommand, Source, Watch, Word};
@@ -411,7 +412,7 @@ impl Shell {
                 self.compound(compound, source, input, watch)
             }
             ast::Command::Function(function) => {
-                let body: Rc<str> = function.body.span.slice(source).into();
+                let body = functions::body(function, source);
                 for name in function.header.static_names() {
                     self.define(name.as_str(), &body);
                 }

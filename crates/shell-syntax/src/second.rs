@@ -3,6 +3,7 @@
 use brush_parser::ast;
 use shuck_ast as first;
 
+use crate::guarded::guarded;
 use crate::scan;
 
 /// Up to this many opening brackets the caller's own stack is deep enough for the second parser.
@@ -68,7 +69,7 @@ pub(crate) fn agrees_on_piece(text: &str, file: &first::File) -> bool {
 
 fn commands(text: &str) -> Option<Listing> {
     let options = brush_parser::ParserOptions::default();
-    let program = brush_parser::Parser::new(text.as_bytes(), &options).parse_program().ok()?;
+    let program = guarded(|| brush_parser::Parser::new(text.as_bytes(), &options).parse_program())?.ok()?;
     let mut listing = Listing::default();
     for list in &program.complete_commands {
         listing.list(list);

@@ -105,8 +105,17 @@ fn a_fork_bomb_is_seen() {
 }
 
 #[test]
+fn req_a10_a_function_may_be_a_subshell() {
+    for text in ["f() (rm -r a); f", "f() ( # why\n  rm -r a\n)\nf", "f() ((rm -r a); rm -r b); f"] {
+        ends_with(text, "rm -r a");
+    }
+}
+
+#[test]
 fn hostile_texts_end_in_a_doubt() {
     let texts = [
+        // The second parser panics at this one.
+        "x=$(echo ${\n)\ncat <<EOF\n}\nEOF\n".to_owned(),
         "\"unterminated".to_owned(),
         "(".repeat(100_000),
         "$(".repeat(5_000),
