@@ -31,6 +31,7 @@ fn main() -> ExitCode {
     // Before anything is read: from here on no other process of the user can look into this one. What the
     // kernel refused is told by the commands that report protection.
     hardening::apply();
+    end_at_a_panic();
     let begun = commands::begin();
     let args = match args::parse() {
         Ok(args) => args,
@@ -40,4 +41,14 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(failure) => failure.report().into(),
     }
+}
+
+/// A mistake of our own ends the whole process and not one of its threads: a daemon without the thread that writes its
+/// record would go on with less than it promises. Only the parsers of the gate may fail by themselves.
+fn end_at_a_panic() {
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        tell(panic);
+        std::process::abort();
+    }));
 }
