@@ -36,19 +36,35 @@ fn req_i05_doctor_tries_every_layer_and_leaves_nothing_behind() {
     };
     let table = doctor(&[]).expect_status(0).stdout();
     let json = doctor(&["--json"]).expect_status(0).stdout();
-    for layer in LAYERS {
+    for layer in LAYERS.into_iter().chain(["late-secrets"]) {
         assert!(table.lines().any(|line| line.starts_with(layer) && line.contains("works")), "{table}");
         assert!(json.contains(&format!("\"name\": \"{layer}\"")), "{json}");
     }
     assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
 }
 
+#[test]
+fn req_i05_doctor_says_where_secrets_that_appear_are_not_watched_for() {
+    let home = Home::new();
+    std::fs::create_dir(home.path().join("project")).unwrap();
+    let table = with_none_of("max_inotify_instances", &home, &["doctor"]).expect_status(0).stdout();
+    assert!(
+        table.lines().any(|line| line.starts_with("late-secrets") && line.contains("missing")),
+        "{table}"
+    );
+    assert!(table.contains("hint: sysctl fs.inotify.max_user_instances"), "{table}");
+}
+
 /// A process in a user namespace whose own limit is none cannot make another.
 fn without_namespaces(home: &Home, args: &[&str]) -> cofferdam_testkit::Outcome {
-    let script = "echo 0 >/proc/sys/user/max_user_namespaces; exec \"$@\"";
+    with_none_of("max_user_namespaces", home, args)
+}
+
+fn with_none_of(limit: &str, home: &Home, args: &[&str]) -> cofferdam_testkit::Outcome {
+    let script = format!("echo 0 >/proc/sys/user/{limit}; exec \"$@\"");
     Cofferdam::new("/usr/bin/unshare", home)
         .current_dir(&home.path().join("project"))
-        .args(["--user", "--map-root-user", "sh", "-c", script, "sh", BINARY])
+        .args(["--user", "--map-root-user", "sh", "-c", &script, "sh", BINARY])
         .args(args)
         .run()
 }

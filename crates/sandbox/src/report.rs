@@ -29,6 +29,7 @@ pub enum LayerName {
     Seccomp,
     Keyring,
     Limits,
+    LateSecrets,
 }
 
 impl Report {
@@ -71,9 +72,9 @@ impl Report {
 
 impl LayerName {
     /// Whether a sandbox is a sandbox without it: control groups are not everybody's to use, and the limits of
-    /// single processes hold all the same.
+    /// single processes hold all the same; secrets that were there before are hidden without a watch.
     pub fn is_optional(self) -> bool {
-        self == Self::Limits
+        matches!(self, Self::Limits | Self::LateSecrets)
     }
 }
 
@@ -88,6 +89,7 @@ impl fmt::Display for LayerName {
             Self::Seccomp => "seccomp",
             Self::Keyring => "keyring",
             Self::Limits => "limits",
+            Self::LateSecrets => "late-secrets",
         })
     }
 }

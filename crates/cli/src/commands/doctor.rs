@@ -5,6 +5,7 @@ use std::{fs, io};
 
 use cofferdam_policy::secret_paths::Bases;
 use cofferdam_sandbox::diagnosis::Facts;
+use cofferdam_sandbox::late::Late;
 use cofferdam_sandbox::launch;
 use cofferdam_sandbox::plan::{Identity, Isolation, Limits, Network};
 use cofferdam_sandbox::planner;
@@ -14,6 +15,7 @@ use cofferdam_sandbox::survey::Machine;
 use serde::Serialize;
 
 use crate::args::doctor::DoctorArgs;
+use crate::commands::late_secrets;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -61,9 +63,8 @@ fn print(findings: &Findings) -> Result<(), Failure> {
 fn examine() -> Findings {
     match throw_away() {
         Ok(report) => {
-            let mut missing =
-                report.layers.iter().filter(|layer| !layer.enforced && !layer.name.is_optional()).peekable();
-            let works = missing.peek().is_none();
+            let works = report.lacking().next().is_none();
+            let missing = report.layers.iter().filter(|layer| !layer.enforced);
             let hints = missing.flat_map(|layer| hints(layer.name)).collect();
             Findings { works, report, problem: None, hints }
         }
@@ -81,11 +82,15 @@ fn hints(missing: LayerName) -> Vec<String> {
     match missing {
         LayerName::Namespaces => Facts::read().hints(),
         LayerName::Landlock => vec![LANDLOCK.to_owned()],
+        LayerName::LateSecrets => vec![WATCHES.to_owned()],
         _ => Vec::new(),
     }
 }
 
 const LANDLOCK: &str = "a newer kernel has all of Landlock; where it is switched off, add lsm=landlock to the kernel's command line";
+
+const WATCHES: &str =
+    "sysctl fs.inotify.max_user_instances and fs.inotify.max_user_watches say how much you may watch";
 
 /// Builds a sandbox around an empty directory, starts nothing in it, and lets it go.
 fn throw_away() -> Result<Report, String> {
@@ -110,10 +115,17 @@ fn throw_away() -> Result<Report, String> {
     };
     let built = planner::plan(&request, Identity::own(), &Machine::look())
         .map_err(|refusal| refusal.to_string())
-        .and_then(|plan| prepared.build(&plan).map_err(|problem| problem.to_string()));
+        .and_then(|plan| {
+            let (sandbox, mut report) = prepared.build(&plan).map_err(|problem| problem.to_string())?;
+            match late_secrets::tried(&sandbox, &Late::of(&request, &plan), &workspace.join(".env")) {
+                Ok(()) => report.enforced(LayerName::LateSecrets, "hidden as they appear"),
+                Err(why) => report.missing(LayerName::LateSecrets, why),
+            }
+            Ok(report)
+        });
     // Whatever happened, the directory was only for this.
-    let _ = fs::remove_dir(workspace);
-    built.map(|(_, report)| report)
+    let _ = fs::remove_dir_all(workspace);
+    built
 }
 
 fn empty_directory() -> io::Result<PathBuf> {

@@ -5,21 +5,25 @@
 //! must hold nothing that this one has read. It begins a moment after the command, so that a short one does not pay for it,
 //! looks everything over once, and ends when its connection does.
 
-use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 use cofferdam_linux_sys::child::{ChildCommand, Input, Lifetime, Program};
 use cofferdam_policy::environment::ChildEnvironment;
 use cofferdam_sandbox::channel::Channel;
 use cofferdam_sandbox::late::{self, Late, Told};
-use cofferdam_sandbox::launch::Sandbox;
+use cofferdam_sandbox::launch::{News, Sandbox};
+use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 
 /// Most commands are over by then.
 const AFTER: Duration = Duration::from_millis(40);
+/// A busy machine takes its time, and a watch that needs longer is none.
+const PATIENCE: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
 
 /// The process's whole life. Standard input is the connection.
 pub fn serve() -> Result<Exit, Failure> {
@@ -104,6 +108,35 @@ impl LateSecrets {
                 Some(sentence(&Told::Unwatched("the process that watches has ended".to_owned())))
             }
         }
+    }
+}
+
+/// Puts a secret where a sandbox shows it, and waits until it is hidden there: whether there is a watch on this machine.
+pub fn tried(sandbox: &Sandbox, what: &Late, secret: &Path) -> Result<(), String> {
+    sandbox.ask_for_namespaces().map_err(|error| error.to_string())?;
+    let namespaces = loop {
+        match sandbox.news().map_err(|error| error.to_string())?.1 {
+            News::Namespaces(namespaces) => break namespaces,
+            News::Gone { .. } => return Err("the sandbox is gone".to_owned()),
+            _ => {}
+        }
+    };
+    if namespaces.is_empty() {
+        return Err("there are no namespaces to hide it in".to_owned());
+    }
+    let watch = start(what, &namespaces).map_err(|error| error.to_string())?;
+    fs::write(secret, "").map_err(|error| format!("{}: {error}", secret.display()))?;
+    let mut ready = [PollFd::new(&watch, PollFlags::IN)];
+    match rustix::event::poll(&mut ready, Some(&PATIENCE)) {
+        Ok(0) => return Err("a secret that has appeared was not seen".to_owned()),
+        Ok(_) => {}
+        Err(error) => return Err(error.to_string()),
+    }
+    match watch.receive::<Told>() {
+        Ok(Some((Told::Hidden(_), _))) => Ok(()),
+        Ok(Some((told, _))) => Err(sentence(&told)),
+        Ok(None) => Err("the process that watches has ended".to_owned()),
+        Err(error) => Err(error.to_string()),
     }
 }
 

@@ -105,7 +105,7 @@ fn parts(layer: LayerName) -> &'static [Layer] {
         LayerName::Capabilities => &[Layer::Capabilities, Layer::NoNewPrivileges],
         LayerName::Landlock => &[Layer::Landlock],
         LayerName::Seccomp => &[Layer::Seccomp],
-        LayerName::Keyring => &[],
+        LayerName::Keyring | LayerName::LateSecrets => &[],
         LayerName::Limits => &[Layer::Limits],
     }
 }
