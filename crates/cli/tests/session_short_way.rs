@@ -207,6 +207,45 @@ fn req_i03_an_interrupt_before_the_keeper_answers_ends_the_call() {
     assert!(!place.workspace.join("ran").exists());
 }
 
+/// The answer comes from the sandbox itself; whoever has it finds a keeper that knows.
+#[test]
+fn req_i14_whoever_has_the_answer_finds_what_the_command_has_left() {
+    let place = Place::with_session();
+    for round in 0..20 {
+        let left = format!("export ROUND={round}; cd /tmp; mkdir -p {round}; cd {round}");
+        place.short(&["-c", &left]).run().expect_status(0);
+        let next = place.short(&["--", "sh", "-c", "echo $ROUND; pwd"]).run().expect_status(0);
+        assert_eq!(next.stdout(), format!("{round}\n/tmp/{round}\n"));
+        let listed = place.call(&["ps", "one", "--json"]).run().expect_status(0).stdout();
+        assert_eq!(listed.trim(), "[]");
+    }
+}
+
+/// What there is to say comes with the command that it is about, whoever answers.
+#[test]
+fn req_i06_what_has_appeared_meanwhile_is_told_by_the_short_way_as_well() {
+    let place = Place::with_session();
+    let wait = "touch ready; until [ -e go ]; do sleep 0.05; done; sleep 1";
+    let child = place.short(&["--", "sh", "-c", wait]).spawn();
+    wait_until("the command runs", || place.workspace.join("ready").exists());
+    // The watch begins a moment after the session.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    fs::write(place.workspace.join(".env"), "TOKEN=one").expect("a file");
+    fs::write(place.workspace.join("go"), "").expect("a file");
+    let output = child.wait_with_output().expect("its end");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && told.contains(".env has appeared"), "{told}");
+}
+
+/// What the sandbox answers by is not the command's to have.
+#[test]
+fn req_i14_a_command_has_nothing_open_but_its_streams() {
+    let place = Place::with_session();
+    let open = place.short(&["--", "sh", "-c", "ls /proc/self/fd"]).run().expect_status(0).stdout();
+    // The last one is the directory that is being read.
+    assert_eq!(open, "0\n1\n2\n3\n");
+}
+
 /// What is moved away is not written to any more.
 #[test]
 fn req_e15_a_record_that_is_moved_away_is_begun_again_where_it_belongs() {

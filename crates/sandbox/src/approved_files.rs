@@ -14,6 +14,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ use cofferdam_linux_sys::known_file;
 use rustix::fs::StatVfsMountFlags;
 use serde::{Deserialize, Serialize};
 
+use crate::layout;
 use crate::messages::NotStarted;
 use crate::plan::{Access, Operation, Plan};
 use crate::text::Text;
@@ -69,6 +71,18 @@ pub fn cover(plan: &mut Plan, files: &[ApprovedFile]) {
     let at =
         plan.files.iter().rposition(|operation| *operation == Operation::Seal).unwrap_or(plan.files.len());
     plan.files.splice(at..at, covers);
+}
+
+/// For a process that looks at the same programs again and again: those of the system, which nobody inside writes to,
+/// are read once for every state that they are in.
+pub fn remember(plan: &Plan) {
+    let writable: Vec<PathBuf> = plan.writable.iter().map(|path| path.as_path().to_owned()).collect();
+    known_file::remember(move |file| {
+        std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).is_ok_and(|path| {
+            layout::SYSTEM.iter().any(|place| path.starts_with(place))
+                && !writable.iter().any(|place| path.starts_with(place))
+        })
+    });
 }
 
 /// How a program for the processor begins.

@@ -3,6 +3,7 @@
 //! A [`request::Request`] and a look at the host become a [`plan::Plan`] (data); [`launch`] makes the namespaces
 //! and hands the plan to their first process, which carries it out stage by stage and then starts commands.
 
+mod answers;
 pub mod approved_files;
 mod command;
 mod control_group;

@@ -19,6 +19,7 @@ use cofferdam_control::connection::Connection;
 use cofferdam_control::place::Listener;
 use cofferdam_linux_sys::exec::Image;
 use cofferdam_linux_sys::signals::Signals;
+use cofferdam_sandbox::approved_files;
 use cofferdam_sandbox::channel::{self, Channel};
 use cofferdam_sandbox::launch;
 use cofferdam_sandbox::report::Report;
@@ -62,7 +63,8 @@ fn prepare(parent: &Channel) -> Result<(Keeper, Signals, Report), Born> {
     let (mut sandbox, report) = prepared.build(&setup.plan).map_err(Born::NotBuilt)?;
     // Before there is another thread, which would get the signals that are meant for this one.
     let signals = Signals::take_over(&ENDING).map_err(|error| no_socket(&error))?;
-    let told = Told::default();
+    approved_files::remember(&setup.plan);
+    let told = Told::new().map_err(|error| no_socket(&error))?;
     let way_back = setup.way_out.take().and_then(|way_out| way_out.way_back);
     let way_out = line.map(|connection| {
         let line = Line { connection, way_back };

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 use cofferdam_linux_sys::footprint;
 use cofferdam_linux_sys::signals::Signals;
 use cofferdam_sandbox::channel::{self, Channel};
-use cofferdam_sandbox::launch::{News, Sandbox};
+use cofferdam_sandbox::launch::{Answered, News, Sandbox};
 use cofferdam_sandbox::report::LayerName;
 use cofferdam_sandbox::text::Text;
 
@@ -39,6 +39,8 @@ pub struct Keeper {
     /// Who lets the session out; gone with this process.
     _way_out: Option<Held>,
     told: Told,
+    /// What the sandbox has told clients by itself; none if it does not.
+    answered: Option<Answered>,
     late: LateSecrets,
     left: Left,
     gate: LastGate,
@@ -106,6 +108,7 @@ impl Keeper {
             published: doors.published,
             _way_out: doors.way_out,
             told: doors.told,
+            answered: None,
             late: LateSecrets::new(),
             left,
             gate: LastGate::default(),
@@ -124,8 +127,11 @@ impl Keeper {
     /// Serves until the sandbox is gone.
     pub fn serve(&mut self, signals: &Signals) -> io::Result<()> {
         let mut at_rest = false;
+        // Where it cannot, this process does it.
+        self.answered = self.sandbox.let_answer(self.told.as_fd()).ok();
         loop {
             let ready = self.ready(signals, (!at_rest).then_some(AT_REST))?;
+            self.hear_answered();
             let begun = self.late.wait().is_none();
             if ready.is_empty() && !at_rest && begun {
                 footprint::shrink();
@@ -257,8 +263,24 @@ impl Keeper {
         Ok(())
     }
 
+    /// What was answered already comes first: whoever comes next may have waited for that.
+    fn hear_answered(&mut self) {
+        while let Some((id, how)) = self.answered.as_ref().and_then(Answered::next) {
+            self.over(id, How::Ended(how));
+        }
+    }
+
     fn ended(&mut self, id: u64, how: How, held: Vec<Text>) {
-        let Some(process) = self.processes.get_mut(&id) else { return };
+        let Some((client, how)) = self.over(id, how) else { return };
+        let told = if client.is_some() { self.told.take() } else { Vec::new() };
+        self.tell(client, &Reply::Ended(End { how, held, told }), &[]);
+        self.tell_log(id);
+        self.forget_oldest();
+    }
+
+    /// Takes a process for ended, and says who waits for that.
+    fn over(&mut self, id: u64, how: How) -> Option<(Option<u64>, How)> {
+        let process = self.processes.get_mut(&id)?;
         let how = if process.timed_out { How::TimedOut } else { how };
         process.how = Some(how);
         process.deadline = None;
@@ -270,11 +292,8 @@ impl Keeper {
         if matches!(process.role, Role::Foreground { .. }) {
             self.processes.remove(&id);
         }
-        let told = if client.is_some() { self.told.take() } else { Vec::new() };
-        self.tell(client, &Reply::Ended(End { how, held, told }), &[]);
-        self.tell_log(id);
         self.idle_since = Instant::now();
-        self.forget_oldest();
+        Some((client, how))
     }
 
     fn forget_oldest(&mut self) {

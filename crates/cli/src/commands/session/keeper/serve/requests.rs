@@ -6,13 +6,13 @@ use std::time::Instant;
 use cofferdam_linux_sys::exec::Image;
 use cofferdam_sandbox::approved_files::ApprovedFile;
 use cofferdam_sandbox::channel;
-use cofferdam_sandbox::launch::Start;
+use cofferdam_sandbox::launch::{Answer, Start};
 use cofferdam_sandbox::messages::{Last, Window};
 use rustix::fs::{CWD, Mode, OFlags};
 
 use super::super::log::Log;
 use super::super::process::{self, Process, Role};
-use super::{Client, Keeper, Waits, failed};
+use super::{Client, Keeper, Waits, failed, short_way};
 use crate::commands::session::protocol::{Cleared, Refusal, Reply, Request, Status, What};
 
 impl Keeper {
@@ -108,11 +108,16 @@ impl Keeper {
         terminal: Option<Window>,
         (approved, descriptors): (&[ApprovedFile], &[BorrowedFd<'_>]),
     ) -> Result<u64, Refusal> {
+        let client = process.client().and_then(|client| self.clients.get(&client));
         let id = self.next_process;
         self.next_process += 1;
         let limits = self.setup.plan.limits;
         let (directory, last) = (&self.left.directory, Last::No);
-        let start = Start { image, directory, terminal, limits, last, approved, descriptors };
+        // One that came by the short way reads nothing but a status, so the sandbox can tell it as well.
+        let waiting = client.filter(|client| client.asked.is_some() && self.answered.is_some());
+        let answer = waiting
+            .map(|client| Answer { connection: client.channel.as_fd(), head: &short_way::BEFORE_STATUS });
+        let start = Start { image, directory, terminal, limits, last, approved, descriptors, answer };
         self.sandbox.start(id, &start).map_err(failed)?;
         self.processes.insert(id, process);
         Ok(id)
