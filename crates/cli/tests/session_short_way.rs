@@ -207,6 +207,27 @@ fn req_i03_an_interrupt_before_the_keeper_answers_ends_the_call() {
     assert!(!place.workspace.join("ran").exists());
 }
 
+/// Nobody reads the interrupt; and what was asked for before it is not done once somebody reads again.
+#[test]
+fn req_i03_an_interrupt_ends_the_call_to_a_keeper_that_hangs() {
+    let place = Place::with_session();
+    let listed = place.call(&["list", "--json"]).run().expect_status(0).stdout();
+    let listed: serde_json::Value = serde_json::from_str(&listed).expect("what the program lists");
+    let keeper =
+        listed[0]["pid"].as_i64().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)).expect("a process");
+    let send = |to: Pid, signal| rustix::process::kill_process(to, signal).expect("the process is there");
+    send(keeper, Signal::STOP);
+    let mut child = place.short(&["--", "touch", "ran"]).spawn();
+    caught(&child);
+    send(i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a process"), Signal::INT);
+    assert_eq!(child.wait().expect("its end").code(), Some(130));
+    send(keeper, Signal::CONT);
+    place.short(&["--", "true"]).run().expect_status(0);
+    assert!(!place.workspace.join("ran").exists());
+    place.short(&["--", "touch", "ran"]).run().expect_status(0);
+    assert!(place.workspace.join("ran").exists(), "the twin: a keeper that reads");
+}
+
 /// The answer comes from the sandbox itself; whoever has it finds a keeper that knows.
 #[test]
 fn req_i14_whoever_has_the_answer_finds_what_the_command_has_left() {

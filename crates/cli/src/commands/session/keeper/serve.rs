@@ -14,6 +14,7 @@ use cofferdam_sandbox::channel::{self, Channel};
 use cofferdam_sandbox::launch::{Answered, News, Sandbox};
 use cofferdam_sandbox::report::LayerName;
 use cofferdam_sandbox::text::Text;
+use rustix::event::{PollFd, PollFlags, Timespec};
 
 use super::gate::LastGate;
 use super::process::{self, Process, Role};
@@ -72,6 +73,14 @@ struct Client {
     waits: Waits,
     /// For one that came by the short way and does not read replies: what it has asked for.
     asked: Option<What>,
+}
+
+impl Client {
+    fn has_left(&self) -> bool {
+        let mut left = [PollFd::new(&self.channel, PollFlags::empty())];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        matches!(rustix::event::poll(&mut left, Some(&at_once)), Ok(found) if found > 0)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -108,7 +108,11 @@ impl Keeper {
         terminal: Option<Window>,
         (approved, descriptors): (&[ApprovedFile], &[BorrowedFd<'_>]),
     ) -> Result<u64, Refusal> {
+        // Whoever has given up meanwhile wants nothing started.
         let client = process.client().and_then(|client| self.clients.get(&client));
+        if client.is_some_and(Client::has_left) {
+            return Err(Refusal::NotUnderstood);
+        }
         let id = self.next_process;
         self.next_process += 1;
         let limits = self.setup.plan.limits;
