@@ -3,12 +3,13 @@
 //!
 //! A program is started from the very descriptor that was read, with writers kept out, so that its name may lead
 //! anywhere by then. An interpreter opens its script by its name, as does the kernel for a script with an interpreter in
-//! its first line. So where a person has said yes to a script, a one-shot sandbox has the approved bytes under that name
-//! ([`cover`]), and nobody writes to them, inside or outside.
+//! its first line. So where a person has said yes to a script, the sandbox has the approved bytes under that name: from its
+//! beginning ([`cover`]), or, in a session, for as long as the command runs (`standing`); and nobody writes to them, inside
+//! or outside.
 //!
 //! Where it stops: the host takes a mount away when it renames another file to that name, or its directory. What the rules
 //! let through and nobody was asked about is not covered, so that a server sees what is edited while it runs, and a
-//! script that writes itself anew works; nor is anything in a session, where the next command must see the file as it is.
+//! script that writes itself anew works.
 //! Handing the bytes over under another name was rejected, because a script finds its neighbours by its own.
 
 use std::ffi::OsString;
@@ -39,9 +40,17 @@ pub struct ApprovedFile {
 /// A script that is longer is looked at again, and not covered.
 const LONGEST: u64 = 1 << 20;
 
-/// Has a plan show what was approved, in every place that could be changed. A file that has changed by now is left to the
-/// last look, which refuses it.
+/// Has a plan show what was approved.
 pub fn cover(plan: &mut Plan, files: &[ApprovedFile]) {
+    let covers = covers(plan, files);
+    let at =
+        plan.files.iter().rposition(|operation| *operation == Operation::Seal).unwrap_or(plan.files.len());
+    plan.files.splice(at..at, covers);
+}
+
+/// What shows what was approved, in every place that could be changed. A file that has changed by now is left to the
+/// last look, which refuses it.
+pub fn covers(plan: &Plan, files: &[ApprovedFile]) -> Vec<Operation> {
     let mut covers = Vec::new();
     for file in files {
         let Ok(path) = file.path.as_path().canonicalize() else { continue };
@@ -68,9 +77,7 @@ pub fn cover(plan: &mut Plan, files: &[ApprovedFile]) {
             covers.push(Operation::Approved { path: path.into(), contents });
         }
     }
-    let at =
-        plan.files.iter().rposition(|operation| *operation == Operation::Seal).unwrap_or(plan.files.len());
-    plan.files.splice(at..at, covers);
+    covers
 }
 
 /// For a process that looks at the same programs again and again: those of the system, which nobody inside writes to,

@@ -26,6 +26,7 @@ mod root;
 pub mod search;
 mod seccomp;
 mod stages;
+pub mod standing;
 pub mod survey;
 mod sweep;
 pub mod terminal_filter;

@@ -45,6 +45,8 @@ pub struct Keeper {
     late: LateSecrets,
     left: Left,
     gate: LastGate,
+    /// The way into the sandbox's tree of files; nothing where it has none.
+    namespaces: Vec<OwnedFd>,
     setup: Setup,
     pub missing: Vec<LayerName>,
     started: u64,
@@ -64,6 +66,8 @@ pub struct Doors {
     pub published: Published,
     /// And where it gets out.
     pub way_out: Option<Held>,
+    /// The way into its tree of files.
+    pub namespaces: Vec<OwnedFd>,
     /// What is said about that.
     pub told: Told,
 }
@@ -121,6 +125,7 @@ impl Keeper {
             late: LateSecrets::new(),
             left,
             gate: LastGate::default(),
+            namespaces: doors.namespaces,
             setup,
             missing: Vec::new(),
             started: process::seconds(SystemTime::now()),
@@ -293,6 +298,7 @@ impl Keeper {
         let how = if process.timed_out { How::TimedOut } else { how };
         process.how = Some(how);
         process.deadline = None;
+        process.approved = None;
         process.read_output();
         if let Some(account) = process.account.take() {
             self.left.take(account);
