@@ -267,6 +267,20 @@ fn req_i14_a_command_has_nothing_open_but_its_streams() {
     assert_eq!(open, "0\n1\n2\n3\n");
 }
 
+/// Whoever hands a command on stays on one processor; the command does not.
+#[test]
+fn req_i14_a_command_may_run_on_every_processor() {
+    let place = Place::with_session();
+    let allowed = "grep Cpus_allowed: /proc/self/status";
+    let outside = fs::read_to_string("/proc/self/status").expect("its own status");
+    let outside = outside.lines().find(|line| line.starts_with("Cpus_allowed:")).expect("a set");
+    for _ in 0..5 {
+        for command in [place.short(&["--", "sh", "-c", allowed]), place.long(&["-c", allowed])] {
+            assert_eq!(command.run().expect_status(0).stdout().trim_end(), outside);
+        }
+    }
+}
+
 /// What is moved away is not written to any more.
 #[test]
 fn req_e15_a_record_that_is_moved_away_is_begun_again_where_it_belongs() {

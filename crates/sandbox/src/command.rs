@@ -18,6 +18,7 @@ use crate::approved_files::{self, ApprovedFile};
 use crate::channel::{self, Channel};
 use crate::messages::{NotStarted, Window};
 use crate::met_limits;
+use crate::nearness::Everywhere;
 use crate::pid_one::Walls;
 use crate::plan::Limits;
 use crate::stages::Confined;
@@ -32,6 +33,8 @@ pub struct Command {
     pub mark: Mark,
     /// What is looked at once more.
     pub approved: Vec<ApprovedFile>,
+    /// Where it may run.
+    pub everywhere: Everywhere,
     /// What the command will have as 0, 1, 2 and on; before them its image, if that came in a file.
     pub descriptors: Vec<OwnedFd>,
 }
@@ -129,6 +132,7 @@ fn prepare(command: &Command, terminal: Option<&Terminal>) -> io::Result<()> {
     place(&streams)?;
     limit(command.limits)?;
     command.mark.put_on_this_process()?;
+    command.everywhere.spread_out();
     rustix::process::umask(Mode::from_raw_mode(0o022));
     signals::unblock()
 }

@@ -14,6 +14,7 @@ use crate::channel::{self, Channel};
 use crate::control_group::ControlGroup;
 pub use crate::control_group::Exceeded;
 use crate::messages::{Ended, FromSandbox, Last, NotStarted, Problem, ToSandbox, Window};
+use crate::nearness;
 use crate::pid_one;
 use crate::plan::{Identity, Isolation, Limits, Plan};
 use crate::report::Report;
@@ -36,6 +37,7 @@ pub struct Prepared {
 pub struct Sandbox {
     channel: Channel,
     process: OwnedFd,
+    pid: i32,
     group: Option<ControlGroup>,
     doors: Doors,
 }
@@ -222,8 +224,8 @@ impl Prepared {
         // Before anything can be started, so that nothing is outside of it.
         let group = ControlGroup::make(&plan.limits).filter(|group| group.add(self.pid).is_ok());
         let sent = self.channel.send(&ToSandbox::Build(plan.clone()), &[]);
-        let (channel, process) = (self.channel, self.process);
-        let mut sandbox = Sandbox { channel, process, group, doors: Doors::new() };
+        let (channel, process, pid) = (self.channel, self.process, self.pid);
+        let mut sandbox = Sandbox { channel, process, pid, group, doors: Doors::new() };
         // A sandbox that could not be built has closed its end, even before the plan came; why comes with the answer.
         let begun = match sent {
             Ok(()) => begin(&sandbox),
@@ -274,7 +276,10 @@ impl Sandbox {
         };
         let image = start.image.to_bytes();
         let mut descriptors = start.descriptors.to_vec();
-        descriptors.extend(start.answer.map(|answer| answer.connection));
+        if let Some(answer) = start.answer {
+            descriptors.push(answer.connection);
+            nearness::call_here(self.pid);
+        }
         if self.channel.send_with_bytes(&message, &image, &descriptors)? {
             return Ok(());
         }

@@ -15,6 +15,7 @@ pub mod launch;
 pub mod layout;
 pub mod messages;
 mod met_limits;
+mod nearness;
 pub mod overlay;
 pub mod own_walls;
 mod pid_one;

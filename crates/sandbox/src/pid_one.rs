@@ -20,6 +20,7 @@ use crate::command;
 use crate::control_group::Exceeded;
 use crate::messages::{Ended, FromSandbox, Last, Problem, ToSandbox};
 use crate::met_limits::MetLimits;
+use crate::nearness::Everywhere;
 use crate::plan::{Identity, Plan};
 use crate::stages::{self, Confined};
 use crate::sweep;
@@ -147,6 +148,7 @@ struct Init<'a> {
     limits: MetLimits,
     trees: Trees,
     answers: Answers,
+    everywhere: Everywhere,
     /// Names to be set aside.
     sweep: &'a [Text],
 }
@@ -168,6 +170,7 @@ impl<'a> Init<'a> {
             limits: MetLimits::new(&plan.limits, reach),
             trees: Trees::new(reach),
             answers: Answers::default(),
+            everywhere: Everywhere::found(),
             sweep: &plan.sweep,
         }
     }
@@ -246,10 +249,16 @@ impl<'a> Init<'a> {
                 }
                 let mark = self.trees.begin(id);
                 let directory = directory.into();
-                let command = command::Command { directory, terminal, limits, mark, approved, descriptors };
+                let everywhere = self.everywhere;
+                let command =
+                    command::Command { directory, terminal, limits, mark, approved, everywhere, descriptors };
                 match command::start(&self.walls, command, image) {
                     Ok(started) => {
                         self.commands.insert(started.pid, id);
+                        // Another one may keep this processor busy for longer than it takes to reach the next.
+                        if self.commands.len() > 1 {
+                            self.everywhere.spread_out();
+                        }
                         self.limits.hear(id, started.requests);
                         if last == Last::Yes {
                             self.last = Some(id);
