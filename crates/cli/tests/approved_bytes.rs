@@ -261,12 +261,14 @@ fn with_yes() -> Place {
 /// With this in a command, somebody is asked.
 const ASKS: &str = "git push --force 2>/dev/null; true";
 
+const RUN: [&str; 4] = ["run", "--session-kind", "gateway", "--"];
+const EXEC: [&str; 6] = ["session", "exec", "--session-kind", "gateway", "one", "--"];
+
 /// What a script prints that the host writes to while its command runs.
-fn printed_after_a_write(last: &str) -> String {
+fn printed_after_a_write(place: &Place, way: &[&str], last: &str) -> String {
     let later = format!("touch ready; until [ -e go ]; do sleep 0.01; done; sh run.sh; {last}");
-    let place = with_yes();
     let project = place.workspace();
-    let child = place.call(&["run", "--session-kind", "gateway", "--", "sh", "-c", &later]).spawn();
+    let child = place.call(way).args(["sh", "-c", &later]).spawn();
     wait_until("the command runs", || project.join("ready").exists());
     fs::write(project.join("run.sh"), "echo other").expect("a write");
     fs::write(project.join("go"), "").expect("a file");
@@ -276,8 +278,46 @@ fn printed_after_a_write(last: &str) -> String {
 
 #[test]
 fn req_a16_a_script_that_a_person_approved_keeps_its_bytes_while_its_command_runs() {
-    assert_eq!(printed_after_a_write(ASKS), "approved\n");
-    assert_eq!(printed_after_a_write("true"), "other\n", "nobody was asked about it");
+    assert_eq!(printed_after_a_write(&with_yes(), &RUN, ASKS), "approved\n");
+    assert_eq!(printed_after_a_write(&with_yes(), &RUN, "true"), "other\n", "nobody was asked about it");
+}
+
+#[test]
+fn req_a16_a_script_that_a_person_approved_keeps_its_bytes_in_a_session_until_its_command_has_ended() {
+    let session = with_yes().session();
+    let place = &session.0;
+    assert_eq!(printed_after_a_write(place, &EXEC, ASKS), "approved\n");
+    // The next command sees the file as it is, by whichever way it comes.
+    for way in [&["--timeout", "1h"][..], &[]] {
+        let next = place.call(&["session", "exec", "one"]).args(way).args(["--", "cat", "run.sh"]).run();
+        assert_eq!(next.expect_status(0).stdout(), "echo other");
+    }
+    let write = "echo 'echo third' > run.sh; sh run.sh";
+    let written = place.run(&["session", "exec", "one", "-c", write]).expect_status(0);
+    assert_eq!(written.stdout(), "third\n");
+    let session = with_yes().session();
+    assert_eq!(printed_after_a_write(&session.0, &EXEC, "true"), "other\n", "nobody was asked about it");
+}
+
+#[test]
+fn req_a16_nothing_in_a_session_changes_a_script_that_a_person_approved() {
+    const CHANGER: &str = "while :; do echo 'echo other' > new; mv -f new run.sh; touch go; done 2>/dev/null";
+    let session = with_yes().session();
+    let place = &session.0;
+    let run = |last: &str| {
+        let script = format!("touch ready; until [ -e go ]; do sleep 0.01; done; sh run.sh; {last}");
+        place.0.write("project/run.sh", "echo approved");
+        let child = place.call(&EXEC).args(["sh", "-c", &script]).spawn();
+        wait_until("the command runs", || place.workspace().join("ready").exists());
+        let process =
+            place.run(&["session", "exec", "--background", "one", "-c", CHANGER]).expect_status(0).stdout();
+        let output = child.wait_with_output().expect("its end");
+        place.run(&["session", "kill", "one", process.trim()]).expect_status(0);
+        place.run(&["session", "exec", "one", "--", "rm", "-f", "ready", "go", "new"]).expect_status(0);
+        String::from_utf8(output.stdout).expect("text")
+    };
+    assert_eq!(run(ASKS), "approved\n");
+    assert_eq!(run("true"), "other\n", "nobody was asked about it");
 }
 
 #[test]

@@ -207,6 +207,80 @@ fn req_i03_an_interrupt_before_the_keeper_answers_ends_the_call() {
     assert!(!place.workspace.join("ran").exists());
 }
 
+/// Nobody reads the interrupt; and what was asked for before it is not done once somebody reads again.
+#[test]
+fn req_i03_an_interrupt_ends_the_call_to_a_keeper_that_hangs() {
+    let place = Place::with_session();
+    let listed = place.call(&["list", "--json"]).run().expect_status(0).stdout();
+    let listed: serde_json::Value = serde_json::from_str(&listed).expect("what the program lists");
+    let keeper =
+        listed[0]["pid"].as_i64().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)).expect("a process");
+    let send = |to: Pid, signal| rustix::process::kill_process(to, signal).expect("the process is there");
+    send(keeper, Signal::STOP);
+    let mut child = place.short(&["--", "touch", "ran"]).spawn();
+    caught(&child);
+    send(i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a process"), Signal::INT);
+    assert_eq!(child.wait().expect("its end").code(), Some(130));
+    send(keeper, Signal::CONT);
+    place.short(&["--", "true"]).run().expect_status(0);
+    assert!(!place.workspace.join("ran").exists());
+    place.short(&["--", "touch", "ran"]).run().expect_status(0);
+    assert!(place.workspace.join("ran").exists(), "the twin: a keeper that reads");
+}
+
+/// The answer comes from the sandbox itself; whoever has it finds a keeper that knows.
+#[test]
+fn req_i14_whoever_has_the_answer_finds_what_the_command_has_left() {
+    let place = Place::with_session();
+    for round in 0..20 {
+        let left = format!("export ROUND={round}; cd /tmp; mkdir -p {round}; cd {round}");
+        place.short(&["-c", &left]).run().expect_status(0);
+        let next = place.short(&["--", "sh", "-c", "echo $ROUND; pwd"]).run().expect_status(0);
+        assert_eq!(next.stdout(), format!("{round}\n/tmp/{round}\n"));
+        let listed = place.call(&["ps", "one", "--json"]).run().expect_status(0).stdout();
+        assert_eq!(listed.trim(), "[]");
+    }
+}
+
+/// What there is to say comes with the command that it is about, whoever answers.
+#[test]
+fn req_i06_what_has_appeared_meanwhile_is_told_by_the_short_way_as_well() {
+    let place = Place::with_session();
+    let wait = "touch ready; until [ -e go ]; do sleep 0.05; done; sleep 1";
+    let child = place.short(&["--", "sh", "-c", wait]).spawn();
+    wait_until("the command runs", || place.workspace.join("ready").exists());
+    // The watch begins a moment after the session.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    fs::write(place.workspace.join(".env"), "TOKEN=one").expect("a file");
+    fs::write(place.workspace.join("go"), "").expect("a file");
+    let output = child.wait_with_output().expect("its end");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && told.contains(".env has appeared"), "{told}");
+}
+
+/// What the sandbox answers by is not the command's to have.
+#[test]
+fn req_i14_a_command_has_nothing_open_but_its_streams() {
+    let place = Place::with_session();
+    let open = place.short(&["--", "sh", "-c", "ls /proc/self/fd"]).run().expect_status(0).stdout();
+    // The last one is the directory that is being read.
+    assert_eq!(open, "0\n1\n2\n3\n");
+}
+
+/// Whoever hands a command on stays on one processor; the command does not.
+#[test]
+fn req_i14_a_command_may_run_on_every_processor() {
+    let place = Place::with_session();
+    let allowed = "grep Cpus_allowed: /proc/self/status";
+    let outside = fs::read_to_string("/proc/self/status").expect("its own status");
+    let outside = outside.lines().find(|line| line.starts_with("Cpus_allowed:")).expect("a set");
+    for _ in 0..5 {
+        for command in [place.short(&["--", "sh", "-c", allowed]), place.long(&["-c", allowed])] {
+            assert_eq!(command.run().expect_status(0).stdout().trim_end(), outside);
+        }
+    }
+}
+
 /// What is moved away is not written to any more.
 #[test]
 fn req_e15_a_record_that_is_moved_away_is_begun_again_where_it_belongs() {

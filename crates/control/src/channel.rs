@@ -20,6 +20,9 @@ const INLINE: usize = 32 << 10;
 /// The longest message. No plan, script or record comes near it.
 pub const LONGEST: usize = 64 << 20;
 
+/// A message, the bytes behind it, and the descriptors beside it.
+pub type WithBytes<T> = (T, Vec<u8>, Vec<OwnedFd>);
+
 /// One end of the connection. Packets keep their borders, so a message is read whole or not at all.
 #[derive(Debug)]
 pub struct Channel(OwnedFd);
@@ -50,6 +53,23 @@ impl Channel {
         self.send_packet(b"", &all)
     }
 
+    /// A message with bytes behind it, in one packet. Whether they fit is told: if not, nothing was sent.
+    pub fn send_with_bytes(
+        &self,
+        message: &impl Serialize,
+        bytes: &[u8],
+        descriptors: &[BorrowedFd<'_>],
+    ) -> io::Result<bool> {
+        let mut body = serde_json::to_vec(message)?;
+        // No message has a zero in it.
+        body.push(0);
+        body.extend_from_slice(bytes);
+        if body.len() > INLINE {
+            return Ok(false);
+        }
+        self.send_packet(&body, descriptors).map(|()| true)
+    }
+
     fn send_packet(&self, body: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
         let mut control = SendAncillaryBuffer::new(&mut space);
@@ -76,6 +96,15 @@ impl Channel {
     pub fn receive<T: DeserializeOwned>(&self) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
         let Some((body, descriptors)) = self.receive_bytes()? else { return Ok(None) };
         Ok(Some((serde_json::from_slice(&body)?, descriptors)))
+    }
+
+    /// The next message with the bytes behind it, if there are any; none when the other end is gone.
+    pub fn receive_with_bytes<T: DeserializeOwned>(&self) -> io::Result<Option<WithBytes<T>>> {
+        let Some((mut body, descriptors)) = self.receive_bytes()? else { return Ok(None) };
+        let end = body.iter().position(|byte| *byte == 0);
+        let bytes = end.map(|end| body.split_off(end + 1));
+        body.truncate(end.unwrap_or(body.len()));
+        Ok(Some((serde_json::from_slice(&body)?, bytes.unwrap_or_default(), descriptors)))
     }
 
     /// The next message as it came, for whoever is talked to in more than one language.

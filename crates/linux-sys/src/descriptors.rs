@@ -32,6 +32,14 @@ pub fn place(descriptor: BorrowedFd<'_>, number: i32) -> io::Result<()> {
     }
 }
 
+/// Whether something that was sent to the other end of a connection has not been read there.
+pub fn is_unread(connection: BorrowedFd<'_>) -> bool {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the request fills one number, which is ours alone.
+    let asked = unsafe { libc::ioctl(connection.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    asked == 0 && bytes > 0
+}
+
 /// A copy of the descriptor that this process was started with at `number`.
 pub fn inherited(number: i32) -> io::Result<OwnedFd> {
     // SAFETY: the call takes numbers only, and one that is not open is an error.

@@ -1,10 +1,14 @@
 //! A file that is known again by its bytes, read from the one descriptor that is used afterwards.
 #![expect(unsafe_code, reason = "fcntl has no safe wrapper for leases")]
 
-use std::fs::File;
+use std::collections::BTreeMap;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Mutex;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Mode, OFlags};
 use sha2::{Digest, Sha256};
@@ -21,8 +25,73 @@ pub fn open(path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
 }
 
+/// A state of a file. Whoever writes to it, or changes its mode or its owner, changes one of these numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct State([i64; 7]);
+
+impl State {
+    pub fn of(found: &Metadata) -> Self {
+        let [device, inode, size] = [found.dev(), found.ino(), found.size()].map(u64::cast_signed);
+        Self([device, inode, size, found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec()])
+    }
+
+    /// Whether it is old enough: a younger file can be written again without its times telling.
+    pub fn is_settled(&self) -> bool {
+        const YOUNG_SECONDS: i64 = 2;
+        let [_, _, _, written, _, changed, _] = self.0;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        written.max(changed) + YOUNG_SECONDS < now.map_or(0, |since| since.as_secs().cast_signed())
+    }
+}
+
+/// What files were known by, for a process that is asked about the same ones again and again.
+struct Remembered {
+    is_steady: Box<dyn Fn(&File) -> bool + Send>,
+    known: BTreeMap<State, String>,
+}
+
+static REMEMBERED: Mutex<Option<Remembered>> = Mutex::new(None);
+/// More than a session runs of different programs; then it begins anew.
+const MOST_REMEMBERED: usize = 256;
+
+/// From here on this process reads a steady file once for every state that it is in. Steady is one that nobody writes to
+/// by a mapping, which would leave no trace in its state: only the caller can know. One with a second name is never taken
+/// for steady, because the other name may be elsewhere.
+pub fn remember(is_steady: impl Fn(&File) -> bool + Send + 'static) {
+    if let Ok(mut remembered) = REMEMBERED.lock() {
+        *remembered = Some(Remembered { is_steady: Box::new(is_steady), known: BTreeMap::new() });
+    }
+}
+
+impl Remembered {
+    fn sha256(&mut self, file: &File) -> io::Result<String> {
+        let found = file.metadata()?;
+        let state = State::of(&found);
+        if let Some(known) = self.known.get(&state).filter(|_| found.nlink() == 1) {
+            return Ok(known.clone());
+        }
+        let sha256 = read_sha256(file)?;
+        let unchanged = State::of(&file.metadata()?) == state;
+        if unchanged && found.nlink() == 1 && state.is_settled() && (self.is_steady)(file) {
+            if self.known.len() == MOST_REMEMBERED {
+                self.known.clear();
+            }
+            self.known.insert(state, sha256.clone());
+        }
+        Ok(sha256)
+    }
+}
+
 /// The SHA-256 of what is in a file, in hexadecimal digits.
-pub fn sha256(mut file: &File) -> io::Result<String> {
+pub fn sha256(file: &File) -> io::Result<String> {
+    // Not waited for: who has it may be a process that shared this memory and was ended meanwhile.
+    match REMEMBERED.try_lock().as_deref_mut() {
+        Ok(Some(remembered)) => remembered.sha256(file),
+        _ => read_sha256(file),
+    }
+}
+
+fn read_sha256(mut file: &File) -> io::Result<String> {
     let length = file.metadata()?.len();
     let mut hash = Sha256::new();
     if length > MOST {
@@ -86,6 +155,35 @@ mod tests {
         let pipe = place.path().join("pipe");
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
         assert!(open(&pipe).is_err() && open(place.path()).is_err());
+    }
+
+    #[test]
+    fn a_steady_file_is_read_once_and_every_change_is_seen() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("file");
+        let put = |text: &str, age: u64| {
+            std::fs::write(&path, text).unwrap();
+            let then = SystemTime::now() - std::time::Duration::from_secs(age);
+            File::options().append(true).open(&path).unwrap().set_modified(then).unwrap();
+        };
+        let mut remembered = Remembered { is_steady: Box::new(|_| true), known: BTreeMap::new() };
+        let mut look = |steady: bool| {
+            remembered.is_steady = Box::new(move |_| steady);
+            let told = remembered.sha256(&open(&path).unwrap()).unwrap();
+            assert_eq!(told, read_sha256(&open(&path).unwrap()).unwrap());
+            remembered.known.len()
+        };
+        put("abc", 10);
+        assert_eq!(look(true), 0, "its inode was changed a moment ago");
+        std::thread::sleep(std::time::Duration::from_millis(3100));
+        assert_eq!(look(false), 0);
+        assert_eq!([look(true), look(true)], [1, 1]);
+        put("abd", 10);
+        look(true);
+        let second = place.path().join("second");
+        std::fs::hard_link(&path, &second).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(3100));
+        assert_eq!(look(true), 1, "it can be written to by another name");
     }
 
     #[test]

@@ -158,6 +158,12 @@ pub fn new_at(kind: &CStr, target: &CStr, restrictions: Restrictions, options: &
     Ok(rustix::mount::mount(kind, target, kind, flags, options)?)
 }
 
+/// Leaves the mounts that this process shares with others for a copy of its own. It must have one thread.
+pub fn own_namespace() -> io::Result<()> {
+    // SAFETY: a process with one thread shares its root and its directories with nobody in this memory.
+    Ok(unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNS) }?)
+}
+
 /// Cuts all mounts of this namespace off from the host's: nothing that is mounted on one side from now on
 /// appears on the other.
 pub fn make_private() -> io::Result<()> {

@@ -3,17 +3,19 @@
 //!
 //! A program is started from the very descriptor that was read, with writers kept out, so that its name may lead
 //! anywhere by then. An interpreter opens its script by its name, as does the kernel for a script with an interpreter in
-//! its first line. So where a person has said yes to a script, a one-shot sandbox has the approved bytes under that name
-//! ([`cover`]), and nobody writes to them, inside or outside.
+//! its first line. So where a person has said yes to a script, the sandbox has the approved bytes under that name: from its
+//! beginning ([`cover`]), or, in a session, for as long as the command runs (`standing`); and nobody writes to them, inside
+//! or outside.
 //!
 //! Where it stops: the host takes a mount away when it renames another file to that name, or its directory. What the rules
 //! let through and nobody was asked about is not covered, so that a server sees what is edited while it runs, and a
-//! script that writes itself anew works; nor is anything in a session, where the next command must see the file as it is.
+//! script that writes itself anew works.
 //! Handing the bytes over under another name was rejected, because a script finds its neighbours by its own.
 
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -22,6 +24,7 @@ use cofferdam_linux_sys::known_file;
 use rustix::fs::StatVfsMountFlags;
 use serde::{Deserialize, Serialize};
 
+use crate::layout;
 use crate::messages::NotStarted;
 use crate::plan::{Access, Operation, Plan};
 use crate::text::Text;
@@ -37,9 +40,17 @@ pub struct ApprovedFile {
 /// A script that is longer is looked at again, and not covered.
 const LONGEST: u64 = 1 << 20;
 
-/// Has a plan show what was approved, in every place that could be changed. A file that has changed by now is left to the
-/// last look, which refuses it.
+/// Has a plan show what was approved.
 pub fn cover(plan: &mut Plan, files: &[ApprovedFile]) {
+    let covers = covers(plan, files);
+    let at =
+        plan.files.iter().rposition(|operation| *operation == Operation::Seal).unwrap_or(plan.files.len());
+    plan.files.splice(at..at, covers);
+}
+
+/// What shows what was approved, in every place that could be changed. A file that has changed by now is left to the
+/// last look, which refuses it.
+pub fn covers(plan: &Plan, files: &[ApprovedFile]) -> Vec<Operation> {
     let mut covers = Vec::new();
     for file in files {
         let Ok(path) = file.path.as_path().canonicalize() else { continue };
@@ -66,9 +77,19 @@ pub fn cover(plan: &mut Plan, files: &[ApprovedFile]) {
             covers.push(Operation::Approved { path: path.into(), contents });
         }
     }
-    let at =
-        plan.files.iter().rposition(|operation| *operation == Operation::Seal).unwrap_or(plan.files.len());
-    plan.files.splice(at..at, covers);
+    covers
+}
+
+/// For a process that looks at the same programs again and again: those of the system, which nobody inside writes to,
+/// are read once for every state that they are in.
+pub fn remember(plan: &Plan) {
+    let writable: Vec<PathBuf> = plan.writable.iter().map(|path| path.as_path().to_owned()).collect();
+    known_file::remember(move |file| {
+        std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).is_ok_and(|path| {
+            layout::SYSTEM.iter().any(|place| path.starts_with(place))
+                && !writable.iter().any(|place| path.starts_with(place))
+        })
+    });
 }
 
 /// How a program for the processor begins.

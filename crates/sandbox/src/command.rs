@@ -18,6 +18,7 @@ use crate::approved_files::{self, ApprovedFile};
 use crate::channel::{self, Channel};
 use crate::messages::{NotStarted, Window};
 use crate::met_limits;
+use crate::nearness::Everywhere;
 use crate::pid_one::Walls;
 use crate::plan::Limits;
 use crate::stages::Confined;
@@ -32,7 +33,9 @@ pub struct Command {
     pub mark: Mark,
     /// What is looked at once more.
     pub approved: Vec<ApprovedFile>,
-    /// The image, then what the command will have as 0, 1, 2 and on.
+    /// Where it may run.
+    pub everywhere: Everywhere,
+    /// What the command will have as 0, 1, 2 and on; before them its image, if that came in a file.
     pub descriptors: Vec<OwnedFd>,
 }
 
@@ -45,15 +48,16 @@ pub struct Started {
     pub requests: Option<OwnedFd>,
 }
 
-/// Starts the command and waits until it runs or has failed to.
-pub fn start(walls: &Walls, mut command: Command) -> Result<Started, NotStarted> {
+/// Starts the command and waits until it runs or has failed to. Without bytes the image is in a file.
+pub fn start(walls: &Walls, mut command: Command, mut image: Vec<u8>) -> Result<Started, NotStarted> {
     let other = |error: io::Error| NotStarted::Other(error.raw_os_error().unwrap_or(0));
-    if command.descriptors.is_empty() {
-        return Err(NotStarted::Other(0));
+    if image.is_empty() {
+        if command.descriptors.is_empty() {
+            return Err(NotStarted::Other(0));
+        }
+        image = channel::read_memory_file(command.descriptors.remove(0)).map_err(other)?;
     }
-    let image =
-        channel::read_memory_file(command.descriptors.remove(0)).and_then(|bytes| Image::from_bytes(&bytes));
-    let mut image = image.map_err(other)?;
+    let mut image = Image::from_bytes(&image).map_err(other)?;
     if let Walls::Alone(alone) = walls {
         image.point("TMPDIR", alone.scratch.path()).map_err(other)?;
     }
@@ -128,6 +132,7 @@ fn prepare(command: &Command, terminal: Option<&Terminal>) -> io::Result<()> {
     place(&streams)?;
     limit(command.limits)?;
     command.mark.put_on_this_process()?;
+    command.everywhere.spread_out();
     rustix::process::umask(Mode::from_raw_mode(0o022));
     signals::unblock()
 }

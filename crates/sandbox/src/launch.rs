@@ -8,11 +8,13 @@ use cofferdam_linux_sys::clone::{self, Cloned, Namespaces};
 use cofferdam_linux_sys::exec::Image;
 use rustix::process::Signal;
 
+use crate::answers;
 use crate::approved_files::ApprovedFile;
 use crate::channel::{self, Channel};
 use crate::control_group::ControlGroup;
 pub use crate::control_group::Exceeded;
 use crate::messages::{Ended, FromSandbox, Last, NotStarted, Problem, ToSandbox, Window};
+use crate::nearness;
 use crate::pid_one;
 use crate::plan::{Identity, Isolation, Limits, Plan};
 use crate::report::Report;
@@ -35,6 +37,7 @@ pub struct Prepared {
 pub struct Sandbox {
     channel: Channel,
     process: OwnedFd,
+    pid: i32,
     group: Option<ControlGroup>,
     doors: Doors,
 }
@@ -76,6 +79,29 @@ pub struct Start<'a> {
     /// What is looked at once more before the program starts.
     pub approved: &'a [ApprovedFile],
     pub descriptors: &'a [BorrowedFd<'a>],
+    pub answer: Option<Answer<'a>>,
+}
+
+/// Somebody who waits for the end of a command and is told nothing but its status, if there is nothing else to tell.
+#[derive(Clone, Copy)]
+pub struct Answer<'a> {
+    pub connection: BorrowedFd<'a>,
+    /// What is sent in front of the status.
+    pub head: &'a [u8],
+}
+
+/// Where a sandbox tells what it has answered by itself.
+#[derive(Debug)]
+pub struct Answered(Channel);
+
+impl Answered {
+    /// The next command whose end was told to the one who waited for it. Never waits.
+    pub fn next(&self) -> Option<(u64, Ended)> {
+        match self.0.receive() {
+            Ok(Some((FromSandbox::Ended { id, how, .. }, _))) => Some((id, how)),
+            _ => None,
+        }
+    }
 }
 
 /// Makes the namespaces. This process must have one thread. What the plan does not want of them (a network of its
@@ -198,8 +224,8 @@ impl Prepared {
         // Before anything can be started, so that nothing is outside of it.
         let group = ControlGroup::make(&plan.limits).filter(|group| group.add(self.pid).is_ok());
         let sent = self.channel.send(&ToSandbox::Build(plan.clone()), &[]);
-        let (channel, process) = (self.channel, self.process);
-        let mut sandbox = Sandbox { channel, process, group, doors: Doors::new() };
+        let (channel, process, pid) = (self.channel, self.process, self.pid);
+        let mut sandbox = Sandbox { channel, process, pid, group, doors: Doors::new() };
         // A sandbox that could not be built has closed its end, even before the plan came; why comes with the answer.
         let begun = match sent {
             Ok(()) => begin(&sandbox),
@@ -239,9 +265,6 @@ impl Sandbox {
     }
 
     pub fn start(&self, id: u64, start: &Start<'_>) -> io::Result<()> {
-        let image = channel::memory_file(&start.image.to_bytes())?;
-        let mut descriptors = vec![image.as_fd()];
-        descriptors.extend(start.descriptors);
         let message = ToSandbox::Start {
             id,
             directory: start.directory.into(),
@@ -249,8 +272,27 @@ impl Sandbox {
             limits: start.limits,
             last: start.last,
             approved: start.approved.to_vec(),
+            answer: start.answer.map(|answer| answer.head.to_vec()),
         };
+        let image = start.image.to_bytes();
+        let mut descriptors = start.descriptors.to_vec();
+        if let Some(answer) = start.answer {
+            descriptors.push(answer.connection);
+            nearness::call_here(self.pid);
+        }
+        if self.channel.send_with_bytes(&message, &image, &descriptors)? {
+            return Ok(());
+        }
+        let image = channel::memory_file(&image)?;
+        descriptors.insert(0, image.as_fd());
         self.channel.send(&message, &descriptors)
+    }
+
+    /// Lets it answer by itself, except while this descriptor can be read.
+    pub fn let_answer(&self, more_to_say: BorrowedFd<'_>) -> io::Result<Answered> {
+        let (ours, theirs) = answers::quiet_pair()?;
+        self.channel.send(&ToSandbox::Answer, &[theirs.as_fd(), more_to_say])?;
+        Ok(Answered(ours))
     }
 
     /// The listeners of a sealed network, once: whoever has them is the way out of it.

@@ -3,6 +3,7 @@
 //! A [`request::Request`] and a look at the host become a [`plan::Plan`] (data); [`launch`] makes the namespaces
 //! and hands the plan to their first process, which carries it out stage by stage and then starts commands.
 
+mod answers;
 pub mod approved_files;
 mod command;
 mod control_group;
@@ -14,6 +15,7 @@ pub mod launch;
 pub mod layout;
 pub mod messages;
 mod met_limits;
+mod nearness;
 pub mod overlay;
 pub mod own_walls;
 mod pid_one;
@@ -25,6 +27,7 @@ mod root;
 pub mod search;
 mod seccomp;
 mod stages;
+pub mod standing;
 pub mod survey;
 mod sweep;
 pub mod terminal_filter;

@@ -17,8 +17,8 @@ pub enum ToSandbox {
     Begun,
     /// Comes first, once.
     Build(Plan),
-    /// With descriptors: the image of the program, then what will be its 0, 1, 2 and on. With a terminal, only the
-    /// image.
+    /// With the image of the program behind it, or, if that is too long, as the first descriptor; then what will be its
+    /// 0, 1, 2 and on, unless it has a terminal.
     Start {
         id: u64,
         directory: Text,
@@ -26,6 +26,9 @@ pub enum ToSandbox {
         limits: Limits,
         last: Last,
         approved: Vec<ApprovedFile>,
+        /// For somebody who waits for its end, with a connection as the last descriptor: what is sent there in front of
+        /// the status.
+        answer: Option<Vec<u8>>,
     },
     Signal {
         id: u64,
@@ -42,6 +45,9 @@ pub enum ToSandbox {
     },
     /// Asks for a way into the sandbox's tree of files, for covering what appears in it later.
     Namespaces,
+    /// Lets it answer by itself. With two descriptors: where that is told, and what can be read while the launcher has
+    /// something to add.
+    Answer,
 }
 
 /// Whether the sandbox ends with a command.

@@ -13,11 +13,14 @@ use rustix::fs::{CWD, Mode, OFlags};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::process::{Pid, Signal};
 
+use crate::answers::Answers;
+use crate::approved_files;
 use crate::channel::Channel;
 use crate::command;
 use crate::control_group::Exceeded;
 use crate::messages::{Ended, FromSandbox, Last, Problem, ToSandbox};
 use crate::met_limits::MetLimits;
+use crate::nearness::Everywhere;
 use crate::plan::{Identity, Plan};
 use crate::stages::{self, Confined};
 use crate::sweep;
@@ -144,12 +147,15 @@ struct Init<'a> {
     met: Option<Exceeded>,
     limits: MetLimits,
     trees: Trees,
+    answers: Answers,
+    everywhere: Everywhere,
     /// Names to be set aside.
     sweep: &'a [Text],
 }
 
 impl<'a> Init<'a> {
     fn new(channel: &'a Channel, walls: Walls, plan: &'a Plan) -> Self {
+        approved_files::remember(plan);
         let reach = match walls {
             Walls::Namespaces(_) => Reach::Namespace,
             Walls::Alone(_) => Reach::Descendants,
@@ -163,6 +169,8 @@ impl<'a> Init<'a> {
             met: None,
             limits: MetLimits::new(&plan.limits, reach),
             trees: Trees::new(reach),
+            answers: Answers::default(),
+            everywhere: Everywhere::found(),
             sweep: &plan.sweep,
         }
     }
@@ -212,10 +220,10 @@ impl<'a> Init<'a> {
                 }
             }
             if from_launcher {
-                match self.channel.receive()? {
+                match self.channel.receive_with_bytes()? {
                     None => return Ok(()),
-                    Some((message, descriptors)) => {
-                        if self.obey(message, descriptors)? == Then::End {
+                    Some((message, image, descriptors)) => {
+                        if self.obey(message, image, descriptors)? == Then::End {
                             return Ok(());
                         }
                     }
@@ -224,17 +232,33 @@ impl<'a> Init<'a> {
         }
     }
 
-    fn obey(&mut self, message: ToSandbox, descriptors: Vec<OwnedFd>) -> io::Result<Then> {
+    fn obey(
+        &mut self,
+        message: ToSandbox,
+        image: Vec<u8>,
+        mut descriptors: Vec<OwnedFd>,
+    ) -> io::Result<Then> {
         match message {
             // A second tree cannot be built any more; the rights are gone.
             ToSandbox::Build(_) | ToSandbox::Begun => Ok(Then::GoOn),
-            ToSandbox::Start { id, directory, terminal, limits, last, approved } => {
+            ToSandbox::Start { id, directory, terminal, limits, last, approved, answer } => {
+                if let Some(head) = answer
+                    && let Some(connection) = descriptors.pop()
+                {
+                    self.answers.expect(id, connection, head);
+                }
                 let mark = self.trees.begin(id);
                 let directory = directory.into();
-                let command = command::Command { directory, terminal, limits, mark, approved, descriptors };
-                match command::start(&self.walls, command) {
+                let everywhere = self.everywhere;
+                let command =
+                    command::Command { directory, terminal, limits, mark, approved, everywhere, descriptors };
+                match command::start(&self.walls, command, image) {
                     Ok(started) => {
                         self.commands.insert(started.pid, id);
+                        // Another one may keep this processor busy for longer than it takes to reach the next.
+                        if self.commands.len() > 1 {
+                            self.everywhere.spread_out();
+                        }
                         self.limits.hear(id, started.requests);
                         if last == Last::Yes {
                             self.last = Some(id);
@@ -246,6 +270,7 @@ impl<'a> Init<'a> {
                         Ok(Then::GoOn)
                     }
                     Err(why) => {
+                        self.answers.forget(id);
                         self.channel.send(&FromSandbox::NotStarted { id, why }, &[])?;
                         Ok(if last == Last::Yes { Then::End } else { Then::GoOn })
                     }
@@ -259,6 +284,10 @@ impl<'a> Init<'a> {
                 let socket = connect(port).ok();
                 let socket: Vec<_> = socket.iter().map(AsFd::as_fd).collect();
                 self.channel.send(&FromSandbox::Connected { id }, &socket)?;
+                Ok(Then::GoOn)
+            }
+            ToSandbox::Answer => {
+                self.answers.open(descriptors);
                 Ok(Then::GoOn)
             }
             ToSandbox::End { id } => {
@@ -316,6 +345,10 @@ impl<'a> Init<'a> {
                 continue;
             }
             let held = sweep::set_aside(self.sweep);
+            if met.is_none() && held.is_empty() && self.answers.give(id, how) {
+                continue;
+            }
+            self.answers.forget(id);
             self.channel.send(&FromSandbox::Ended { id, how, met, held }, &[])?;
         }
     }

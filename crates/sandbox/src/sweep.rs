@@ -9,7 +9,6 @@
 //! At the end everything else in the sandbox is dead, so nothing moves while this looks; between commands, what else
 //! runs there has the same rights as this and gains nothing by a race. What was left behind may still be a trap: a link on the way, a directory without the right to write, a thousand names that are taken.
 
-use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
@@ -45,8 +44,8 @@ struct Appeared {
 struct Near<'a> {
     path: &'a Path,
     directory: Rc<OwnedFd>,
-    /// All that is in it, in lower case, because some file systems find a name in either; none where it cannot be told.
-    names: Option<BTreeSet<OsString>>,
+    /// All that is in it; none where it cannot be told.
+    names: Option<Vec<OsString>>,
 }
 
 impl<'a> Near<'a> {
@@ -56,30 +55,35 @@ impl<'a> Near<'a> {
     }
 
     /// Whether there can be nothing at a path, because the first name on the way from here to it is not there.
+    /// Of many paths this is asked after every command, so bytes are compared and nothing is made of them.
     fn lacks(&self, path: &Path) -> bool {
-        let below = path.strip_prefix(self.path).ok().and_then(|below| below.components().next());
-        match (below, &self.names) {
-            (Some(Component::Normal(name)), Some(names)) => !names.contains(&name.to_ascii_lowercase()),
-            _ => false,
-        }
+        let [path, here] = [path, self.path].map(|path| path.as_os_str().as_bytes());
+        let below = path.strip_prefix(here).and_then(|below| below.strip_prefix(b"/"));
+        let (Some(below), Some(names)) = (below, &self.names) else { return false };
+        let name = below.split(|byte| *byte == b'/').next().unwrap_or_default();
+        // Some file systems find a name in either case.
+        !name.is_empty()
+            && name != b".."
+            && name != b"."
+            && !names.iter().any(|found| found.as_bytes().eq_ignore_ascii_case(name))
     }
 }
 
 /// What is in a directory, where that takes less than to ask for the names one by one: few names, which a file system
 /// without a sense for case finds under no other plain letters, in a directory that can be read.
-fn names(directory: &OwnedFd) -> Option<BTreeSet<OsString>> {
+fn names(directory: &OwnedFd) -> Option<Vec<OsString>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let listed = rustix::fs::openat(directory, c".", flags, Mode::empty()).ok()?;
     let mut room = [MaybeUninit::uninit(); 4 << 10];
     let mut entries = RawDir::new(listed, &mut room);
-    let mut names = BTreeSet::new();
+    let mut names = Vec::new();
     while let Some(entry) = entries.next() {
         let entry = entry.ok()?;
         let name = OsStr::from_bytes(entry.file_name().to_bytes());
         if names.len() == FEW || !name.is_ascii() {
             return None;
         }
-        names.insert(name.to_ascii_lowercase());
+        names.push(name.to_owned());
     }
     Some(names)
 }

@@ -6,9 +6,10 @@
 //! standard error.
 
 use core::ffi::CStr;
+use core::mem::ManuallyDrop;
 
 use cofferdam_linux_sys::bare::{
-    Descriptor, Laid, Signals, connect_packets, open_directory, peer_user, receive, send_with,
+    Descriptor, Laid, Signals, connect_packets, is_unread, open_directory, peer_user, receive, send_with,
     send_with_streams, user_identities, wait, write_all,
 };
 
@@ -36,7 +37,7 @@ const QUIT: u8 = 3;
 const TERM: u8 = 15;
 /// What comes of writing to one who does not read any more; the command's status is worth more than that.
 const PIPE: u8 = 13;
-/// For how long a command that was asked to end may go on.
+/// For how long a command that was asked to end may go on, and a keeper may leave unread that it should.
 const GRACE_SECONDS: u64 = 2;
 /// More than any answer has.
 const LONGEST_ANSWER: usize = 4096;
@@ -49,20 +50,31 @@ pub fn hold(laid: Laid<'_>, call: &Call<'_>) -> Option<u8> {
     // Before the command can have ended, so that no signal is lost. The long way gets them back as they were.
     let signals = Signals::take_over(&HEARD).ok()?;
     send(&keeper, &head, laid)?;
+    let status = outcome(&keeper, &signals, call)?;
+    // The process ends with this, and both with it. To close the connection before would let the keeper go first.
+    let _ = (ManuallyDrop::new(keeper), ManuallyDrop::new(signals));
+    Some(status)
+}
+
+fn outcome(keeper: &Descriptor, signals: &Signals, call: &Call<'_>) -> Option<u8> {
     let (mut leaving, mut ending) = (None, None);
     loop {
-        let ready = wait(&keeper, &signals, leaving.map(|_| GRACE_SECONDS));
+        let patience = leaving.is_some() || ending.is_some() && is_unread(keeper);
+        let ready = wait(keeper, signals, patience.then_some(GRACE_SECONDS));
         if ready.answer {
             // The long way would not hear of a signal that was read here.
-            return answer(&keeper, call).or(ending.map(|signal| 128 + signal));
+            return answer(keeper, call).or(ending.map(|signal| 128 + signal));
         }
-        match leaving {
+        match (leaving, ending) {
+            _ if ready.signal => {}
             // Asked to end, the command has not; the end of the connection ends it.
-            Some(signal) if !ready.signal => return Some(128 + signal),
+            (Some(signal), _) => return Some(128 + signal),
+            // A keeper that reads nothing passes nothing on, and starts nothing for one who is gone.
+            (None, Some(signal)) if is_unread(keeper) => return Some(128 + signal),
             _ => {}
         }
         while let Some(signal) = signals.next() {
-            pass_on(&keeper, signal);
+            pass_on(keeper, signal);
             if matches!(signal, TERM | HANG_UP) {
                 leaving.get_or_insert(signal);
             }

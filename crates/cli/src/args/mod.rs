@@ -66,6 +66,9 @@ pub enum Command {
     /// Watches for secrets that appear while a sandbox runs; started by whoever holds one
     #[command(hide = true)]
     LateSecrets,
+    /// Keeps approved bytes in place while a command of a session runs; started by whoever holds the session
+    #[command(hide = true)]
+    ApprovedBytes,
     Session(session::SessionArgs),
     Overlay(overlay::OverlayArgs),
     Doctor(doctor::DoctorArgs),

@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod approvals;
+mod approved_bytes;
 mod audit;
 mod completions;
 mod config;
@@ -35,6 +36,7 @@ pub fn run(args: Args, begun: Option<run::Begun>) -> Result<Exit, Failure> {
         Command::ExecCode(args) => exec_code::run(&args),
         Command::FileTools => exec_code::file_tools(),
         Command::LateSecrets => late_secrets::serve(),
+        Command::ApprovedBytes => approved_bytes::serve(),
         Command::Session(args) => session::run(&args.command),
         Command::Overlay(args) => overlay::run(&args),
         Command::Doctor(args) => doctor::run(&args),

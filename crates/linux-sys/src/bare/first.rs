@@ -16,5 +16,5 @@ pub use files::{Descriptor, is_open, open_directory};
 pub use identity::user_identities;
 pub use laid::Laid;
 pub use output::write_all;
-pub use sockets::{connect_packets, peer_user, receive, send_with, send_with_streams};
+pub use sockets::{connect_packets, is_unread, peer_user, receive, send_with, send_with_streams};
 pub use waiting::{Ready, Signals, wait};

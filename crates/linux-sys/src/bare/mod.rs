@@ -41,8 +41,8 @@ pub use laid::Laid;
 pub use output::write_all;
 pub use replace::replace_by;
 pub use sockets::{
-    Place, Transport, connect_packets, connect_to, listen_on, peer_user, reaches, receive, send_with,
-    send_with_streams,
+    Place, Transport, connect_packets, connect_to, is_unread, listen_on, peer_user, reaches, receive,
+    send_with, send_with_streams,
 };
 pub use waiting::{Ready, Signals, wait};
 pub use whole::read_whole;

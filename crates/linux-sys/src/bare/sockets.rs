@@ -14,6 +14,7 @@ const SCM_RIGHTS: i32 = 1;
 const SO_PEERCRED: usize = 17;
 const SO_RCVTIMEO: usize = 20;
 const SO_SNDTIMEO: usize = 21;
+const SIOCOUTQ: usize = 0x5411;
 const MSG_NOSIGNAL: usize = 0x4000;
 const WAITING: usize = 1024;
 
@@ -185,6 +186,16 @@ pub fn receive(socket: &Descriptor, buffer: &mut [u8]) -> Result<usize, Errno> {
     let (address, length) = (buffer.as_mut_ptr() as usize, buffer.len());
     // SAFETY: the address and the length are those of a slice that is borrowed alone for the call.
     unsafe { call(number::RECVFROM, [socket.0 as usize, address, length, 0, 0, 0]) }
+}
+
+/// Whether something that was sent has not been read.
+#[expect(unsafe_code, reason = "the kernel fills a number of ours")]
+pub fn is_unread(socket: &Descriptor) -> bool {
+    let mut bytes = 0_i32;
+    // SAFETY: the request fills one 32-bit number, which is ours alone.
+    let asked =
+        unsafe { call(number::IOCTL, [socket.0 as usize, SIOCOUTQ, &raw mut bytes as usize, 0, 0, 0]) };
+    asked.is_ok() && bytes > 0
 }
 
 /// The user of the process that listened at the other end.

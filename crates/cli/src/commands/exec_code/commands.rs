@@ -64,6 +64,7 @@ impl Commands {
             last: Last::No,
             approved,
             descriptors,
+            answer: None,
         };
         self.sandbox.start(id, &start)?;
         Ok((id, news))

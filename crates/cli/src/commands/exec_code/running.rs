@@ -101,6 +101,7 @@ pub fn run(job: Job, prepared: Prepared, began: Instant) -> Result<Outcome, Fail
             inherited_stream.as_fd(),
             inherited_door.as_fd(),
         ],
+        answer: None,
     };
     let built = prepared.build_for(&plan, SCRIPT, &start);
     let (mut sandbox, report) = built.map_err(|problem| run_outcome::not_built(&problem))?;

@@ -98,6 +98,7 @@ pub fn run(args: &Run, begun: Begun) -> Result<Exit, Failure> {
         approved: &admitted.files(),
         // The person's own terminal is never handed in.
         descriptors: if interactive { &[] } else { &streams },
+        answer: None,
     };
     let filtering = if args.danger_raw_terminal { Filtering::Off } else { Filtering::On };
     let (timeout, wish) = (wished.timeout, &wished.request);

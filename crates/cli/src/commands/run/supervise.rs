@@ -30,6 +30,8 @@ const COMMAND: u64 = 1;
 pub const PASSED_ON: [i32; 6] = [1, 2, 3, 10, 12, 15];
 pub const TERM: i32 = 15;
 pub const HANG_UP: i32 = 1;
+pub const INTERRUPT: i32 = 2;
+pub const QUIT: i32 = 3;
 /// From the request to end until the end of all patience.
 pub const GRACE: Duration = Duration::from_secs(2);
 /// A process in which nothing has happened for this long will wait for longer, and needs little memory for that.

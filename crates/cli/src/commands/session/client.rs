@@ -105,6 +105,11 @@ pub fn refused(name: &str, refusal: Refusal) -> Failure {
             let moved = format!("{name} is in another directory than the one this was approved for");
             Failure::new(admission::REFUSED, moved).hint("look where it is, and start the command again")
         }
+        Refusal::NotKept => Failure::new(
+            Exit::NotStarted,
+            format!("the session {name} cannot keep the files that were approved as they were"),
+        )
+        .hint("`cofferdam run` starts the command in a sandbox of its own"),
         Refusal::NoLog => Failure::new(
             Exit::Unavailable,
             format!("the output of that process of {name} went to the one who started it"),

@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Instant;
 
+use cofferdam_linux_sys::descriptors;
 use cofferdam_linux_sys::signals::Signals;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
@@ -13,7 +14,7 @@ use super::protocol::{Cleared, Reply, Request, What};
 use crate::admission::{self, Line};
 use crate::args::session::SessionExec;
 use crate::commands::run::outcome;
-use crate::commands::run::supervise::{GRACE, HANG_UP, PASSED_ON, TERM};
+use crate::commands::run::supervise::{GRACE, HANG_UP, INTERRUPT, PASSED_ON, QUIT, TERM};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -63,10 +64,13 @@ enum Waited {
 
 fn wait(client: &Client, signals: &Signals) -> Result<Waited, Failure> {
     let mut leaving: Option<(Instant, u8)> = None;
+    // Interrupted, a command may go on for as long as it likes, but its keeper has to have read of it.
+    let mut interrupted: Option<(Instant, u8)> = None;
     loop {
         let mut ready =
             [PollFd::new(client, PollFlags::IN), PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN)];
-        let left = leaving.map(|(deadline, _)| deadline.saturating_duration_since(Instant::now()));
+        let deadline = leaving.into_iter().chain(interrupted).map(|(deadline, _)| deadline).min();
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let timeout = left
             .map(|left| Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) });
         match rustix::event::poll(&mut ready, timeout.as_ref()) {
@@ -80,13 +84,25 @@ fn wait(client: &Client, signals: &Signals) -> Result<Waited, Failure> {
         if signal {
             while let Some(signal) = signals.next().map_err(|error| client.lost(&error))? {
                 client.send(&Request::Signal(signal), &[])?;
-                if let (TERM | HANG_UP, None) = (signal, leaving) {
-                    leaving = Some((Instant::now() + GRACE, u8::try_from(signal).unwrap_or(0)));
+                let then = Some((Instant::now() + GRACE, u8::try_from(signal).unwrap_or(0)));
+                match signal {
+                    TERM | HANG_UP => leaving = leaving.or(then),
+                    INTERRUPT | QUIT => interrupted = interrupted.or(then),
+                    _ => {}
                 }
             }
         }
         match leaving {
             Some((deadline, signal)) if deadline <= Instant::now() => return Ok(Waited::Left(signal)),
+            _ => {}
+        }
+        match interrupted {
+            Some((deadline, signal)) if deadline <= Instant::now() => {
+                if descriptors::is_unread(client.as_fd()) {
+                    return Ok(Waited::Left(signal));
+                }
+                interrupted = None;
+            }
             _ => {}
         }
     }

@@ -92,12 +92,14 @@ pub struct Cleared {
     what: What,
     directory: String,
     files: Vec<ApprovedFile>,
+    by_person: bool,
 }
 
 impl Cleared {
     pub fn new(what: What, approved: &Approved) -> Self {
         let directory = approved.directory().to_owned();
-        Self { what, directory, files: admission::approved_files(approved) }
+        let files = admission::approved_files(approved);
+        Self { what, directory, files, by_person: approved.by_person() }
     }
 
     pub fn what(&self) -> &What {
@@ -107,6 +109,11 @@ impl Cleared {
     /// Where it was approved for.
     pub fn directory(&self) -> &str {
         &self.directory
+    }
+
+    /// Whether a person said yes to it, and not the rules alone.
+    pub fn by_person(&self) -> bool {
+        self.by_person
     }
 
     /// What must not have changed when it starts.
@@ -158,6 +165,8 @@ pub enum Refusal {
     AttachedElsewhere,
     /// Another command has changed the directory since this one was approved.
     Moved,
+    /// What was approved cannot be kept as it was.
+    NotKept,
     /// The terminal does not take any more now.
     NotRead,
     /// Not a request, or one with other descriptors than it must have.

@@ -3,14 +3,12 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+
+use cofferdam_linux_sys::known_file::State;
 
 use crate::caller::Caller;
 use crate::gatekeeper::Gatekeeper;
 use crate::places::Places;
-
-/// Younger than this, a file can be written again without its times telling; what was read from it is not kept.
-const YOUNG_SECONDS: i64 = 2;
 
 /// The gate that was asked last.
 #[derive(Default)]
@@ -26,9 +24,9 @@ struct Kept {
     gatekeeper: Gatekeeper,
 }
 
-/// A file that may be there. Whoever changes its text, its mode or its owner changes one of these numbers.
+/// A file that may be there.
 #[derive(PartialEq, Eq)]
-struct Source(Option<[i64; 7]>);
+struct Source(Option<State>);
 
 impl LastGate {
     /// The gate of whoever has these variables; none if it cannot be opened.
@@ -52,15 +50,10 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 
 impl Source {
     fn look(path: &Path) -> Self {
-        Self(fs::metadata(path).ok().map(|found| {
-            let [device, inode, size] = [found.dev(), found.ino(), found.size()].map(u64::cast_signed);
-            [device, inode, size, found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec()]
-        }))
+        Self(fs::metadata(path).ok().as_ref().map(State::of))
     }
 
     fn is_settled(&self) -> bool {
-        let now =
-            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs().cast_signed());
-        self.0.is_none_or(|[_, _, _, written, _, changed, _]| written.max(changed) + YOUNG_SECONDS < now)
+        self.0.as_ref().is_none_or(State::is_settled)
     }
 }

@@ -19,8 +19,9 @@ use cofferdam_control::connection::Connection;
 use cofferdam_control::place::Listener;
 use cofferdam_linux_sys::exec::Image;
 use cofferdam_linux_sys::signals::Signals;
+use cofferdam_sandbox::approved_files;
 use cofferdam_sandbox::channel::{self, Channel};
-use cofferdam_sandbox::launch;
+use cofferdam_sandbox::launch::{self, News};
 use cofferdam_sandbox::report::Report;
 
 use super::place::Sessions;
@@ -62,7 +63,14 @@ fn prepare(parent: &Channel) -> Result<(Keeper, Signals, Report), Born> {
     let (mut sandbox, report) = prepared.build(&setup.plan).map_err(Born::NotBuilt)?;
     // Before there is another thread, which would get the signals that are meant for this one.
     let signals = Signals::take_over(&ENDING).map_err(|error| no_socket(&error))?;
-    let told = Told::default();
+    approved_files::remember(&setup.plan);
+    // Nothing was started yet, so nothing else can be told.
+    let asked = sandbox.ask_for_namespaces().and_then(|()| sandbox.news());
+    let namespaces = match asked.map_err(|error| no_socket(&error))? {
+        (_, News::Namespaces(namespaces)) => namespaces,
+        _ => Vec::new(),
+    };
+    let told = Told::new().map_err(|error| no_socket(&error))?;
     let way_back = setup.way_out.take().and_then(|way_out| way_out.way_back);
     let way_out = line.map(|connection| {
         let line = Line { connection, way_back };
@@ -75,7 +83,7 @@ fn prepare(parent: &Channel) -> Result<(Keeper, Signals, Report), Born> {
     })?;
     let left = Left::new(setup.workspace.clone().into(), &first);
     let end = setup.lifetime.map(|lifetime| Instant::now() + lifetime);
-    let doors = Doors { listener, published, way_out, told };
+    let doors = Doors { listener, published, way_out, namespaces, told };
     let mut keeper = Keeper::new(sandbox, doors, left, setup, end);
     keeper.missing = report.lacking().map(|layer| layer.name).collect();
     Ok((keeper, signals, report))

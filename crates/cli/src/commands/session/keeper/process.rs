@@ -7,6 +7,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use rustix::io::Errno;
 
 use super::log::Log;
+use crate::commands::approved_bytes::ApprovedBytes;
 use crate::commands::run::outcome;
 use crate::commands::run::supervise::How;
 use crate::commands::session::protocol::{Kind, ProcessStatus};
@@ -22,6 +23,8 @@ pub struct Process {
     pub how: Option<How>,
     /// The file in which a shell leaves what the next one starts with.
     pub account: Option<OwnedFd>,
+    /// What was approved, in place until it has ended.
+    pub approved: Option<ApprovedBytes>,
     /// What is to be typed as soon as its terminal is there.
     pub typed: Vec<u8>,
 }
@@ -54,6 +57,7 @@ impl Process {
             timed_out: false,
             how: None,
             account: None,
+            approved: None,
             typed: Vec::new(),
         }
     }

@@ -11,9 +11,10 @@ use std::time::{Duration, Instant, SystemTime};
 use cofferdam_linux_sys::footprint;
 use cofferdam_linux_sys::signals::Signals;
 use cofferdam_sandbox::channel::{self, Channel};
-use cofferdam_sandbox::launch::{News, Sandbox};
+use cofferdam_sandbox::launch::{Answered, News, Sandbox};
 use cofferdam_sandbox::report::LayerName;
 use cofferdam_sandbox::text::Text;
+use rustix::event::{PollFd, PollFlags, Timespec};
 
 use super::gate::LastGate;
 use super::process::{self, Process, Role};
@@ -39,9 +40,13 @@ pub struct Keeper {
     /// Who lets the session out; gone with this process.
     _way_out: Option<Held>,
     told: Told,
+    /// What the sandbox has told clients by itself; none if it does not.
+    answered: Option<Answered>,
     late: LateSecrets,
     left: Left,
     gate: LastGate,
+    /// The way into the sandbox's tree of files; nothing where it has none.
+    namespaces: Vec<OwnedFd>,
     setup: Setup,
     pub missing: Vec<LayerName>,
     started: u64,
@@ -61,6 +66,8 @@ pub struct Doors {
     pub published: Published,
     /// And where it gets out.
     pub way_out: Option<Held>,
+    /// The way into its tree of files.
+    pub namespaces: Vec<OwnedFd>,
     /// What is said about that.
     pub told: Told,
 }
@@ -70,6 +77,14 @@ struct Client {
     waits: Waits,
     /// For one that came by the short way and does not read replies: what it has asked for.
     asked: Option<What>,
+}
+
+impl Client {
+    fn has_left(&self) -> bool {
+        let mut left = [PollFd::new(&self.channel, PollFlags::empty())];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        matches!(rustix::event::poll(&mut left, Some(&at_once)), Ok(found) if found > 0)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -106,9 +121,11 @@ impl Keeper {
             published: doors.published,
             _way_out: doors.way_out,
             told: doors.told,
+            answered: None,
             late: LateSecrets::new(),
             left,
             gate: LastGate::default(),
+            namespaces: doors.namespaces,
             setup,
             missing: Vec::new(),
             started: process::seconds(SystemTime::now()),
@@ -124,8 +141,11 @@ impl Keeper {
     /// Serves until the sandbox is gone.
     pub fn serve(&mut self, signals: &Signals) -> io::Result<()> {
         let mut at_rest = false;
+        // Where it cannot, this process does it.
+        self.answered = self.sandbox.let_answer(self.told.as_fd()).ok();
         loop {
             let ready = self.ready(signals, (!at_rest).then_some(AT_REST))?;
+            self.hear_answered();
             let begun = self.late.wait().is_none();
             if ready.is_empty() && !at_rest && begun {
                 footprint::shrink();
@@ -257,11 +277,28 @@ impl Keeper {
         Ok(())
     }
 
+    /// What was answered already comes first: whoever comes next may have waited for that.
+    fn hear_answered(&mut self) {
+        while let Some((id, how)) = self.answered.as_ref().and_then(Answered::next) {
+            self.over(id, How::Ended(how));
+        }
+    }
+
     fn ended(&mut self, id: u64, how: How, held: Vec<Text>) {
-        let Some(process) = self.processes.get_mut(&id) else { return };
+        let Some((client, how)) = self.over(id, how) else { return };
+        let told = if client.is_some() { self.told.take() } else { Vec::new() };
+        self.tell(client, &Reply::Ended(End { how, held, told }), &[]);
+        self.tell_log(id);
+        self.forget_oldest();
+    }
+
+    /// Takes a process for ended, and says who waits for that.
+    fn over(&mut self, id: u64, how: How) -> Option<(Option<u64>, How)> {
+        let process = self.processes.get_mut(&id)?;
         let how = if process.timed_out { How::TimedOut } else { how };
         process.how = Some(how);
         process.deadline = None;
+        process.approved = None;
         process.read_output();
         if let Some(account) = process.account.take() {
             self.left.take(account);
@@ -270,11 +307,8 @@ impl Keeper {
         if matches!(process.role, Role::Foreground { .. }) {
             self.processes.remove(&id);
         }
-        let told = if client.is_some() { self.told.take() } else { Vec::new() };
-        self.tell(client, &Reply::Ended(End { how, held, told }), &[]);
-        self.tell_log(id);
         self.idle_since = Instant::now();
-        self.forget_oldest();
+        Some((client, how))
     }
 
     fn forget_oldest(&mut self) {

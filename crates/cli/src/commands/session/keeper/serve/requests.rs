@@ -4,15 +4,16 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
 use cofferdam_linux_sys::exec::Image;
-use cofferdam_sandbox::approved_files::ApprovedFile;
+use cofferdam_sandbox::approved_files::{self, ApprovedFile};
 use cofferdam_sandbox::channel;
-use cofferdam_sandbox::launch::Start;
+use cofferdam_sandbox::launch::{Answer, Start};
 use cofferdam_sandbox::messages::{Last, Window};
 use rustix::fs::{CWD, Mode, OFlags};
 
 use super::super::log::Log;
 use super::super::process::{self, Process, Role};
-use super::{Client, Keeper, Waits, failed};
+use super::{Client, Keeper, Waits, failed, short_way};
+use crate::commands::approved_bytes::ApprovedBytes;
 use crate::commands::session::protocol::{Cleared, Refusal, Reply, Request, Status, What};
 
 impl Keeper {
@@ -89,10 +90,24 @@ impl Keeper {
         streams: &[OwnedFd],
     ) -> Result<u64, Refusal> {
         self.require_directory(cleared)?;
+        process.approved = self.keep_approved(cleared)?;
         let ready = self.left.ready(cleared.what()).map_err(failed)?;
         process.account = ready.account.filter(|_| matches!(process.role, Role::Foreground { .. }));
         let descriptors: Vec<BorrowedFd<'_>> = streams.iter().chain(&ready.beside).map(AsFd::as_fd).collect();
         self.send_start(process, &ready.image, None, (cleared.files(), &descriptors))
+    }
+
+    /// What a person has said yes to stays as it was while the command runs. Where there are no namespaces, it is looked at
+    /// once more and no further.
+    fn keep_approved(&self, cleared: &Cleared) -> Result<Option<ApprovedBytes>, Refusal> {
+        if !cleared.by_person() || self.namespaces.is_empty() {
+            return Ok(None);
+        }
+        let covers = approved_files::covers(&self.setup.plan, cleared.files());
+        if covers.is_empty() {
+            return Ok(None);
+        }
+        ApprovedBytes::put(&covers, &self.namespaces).map(Some).map_err(|_| Refusal::NotKept)
     }
 
     /// While somebody was asked about a command, another one may have gone elsewhere.
@@ -108,11 +123,22 @@ impl Keeper {
         terminal: Option<Window>,
         (approved, descriptors): (&[ApprovedFile], &[BorrowedFd<'_>]),
     ) -> Result<u64, Refusal> {
+        // Whoever has given up meanwhile wants nothing started.
+        let client = process.client().and_then(|client| self.clients.get(&client));
+        if client.is_some_and(Client::has_left) {
+            return Err(Refusal::NotUnderstood);
+        }
         let id = self.next_process;
         self.next_process += 1;
         let limits = self.setup.plan.limits;
         let (directory, last) = (&self.left.directory, Last::No);
-        let start = Start { image, directory, terminal, limits, last, approved, descriptors };
+        // One that came by the short way reads nothing but a status, so the sandbox can tell it as well, unless something
+        // has to be undone before.
+        let by_sandbox = self.answered.is_some() && process.approved.is_none();
+        let waiting = client.filter(|client| client.asked.is_some() && by_sandbox);
+        let answer = waiting
+            .map(|client| Answer { connection: client.channel.as_fd(), head: &short_way::BEFORE_STATUS });
+        let start = Start { image, directory, terminal, limits, last, approved, descriptors, answer };
         self.sandbox.start(id, &start).map_err(failed)?;
         self.processes.insert(id, process);
         Ok(id)
@@ -141,7 +167,8 @@ impl Keeper {
         };
         let command = what.map_or_else(|| "shell".to_owned(), shown);
         let role = Role::Terminal { controller: None, log: Log::default(), client: Some(client) };
-        let process = Process::new(command, role);
+        let mut process = Process::new(command, role);
+        process.approved = cleared.map_or(Ok(None), |cleared| self.keep_approved(cleared))?;
         let approved = cleared.map_or(&[][..], Cleared::files);
         let id = self.send_start(process, &image.map_err(failed)?, Some(window), (approved, &[]))?;
         self.wait_for(client, Waits::Process(id));

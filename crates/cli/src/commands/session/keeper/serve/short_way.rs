@@ -25,6 +25,8 @@ use crate::places::Places;
 const BEGINNING: [u8; 2] = [0, 1];
 const LONG_WAY: u8 = 0;
 const ENDED: u8 = 1;
+/// How an answer begins that says how the command ended.
+pub const BEFORE_STATUS: [u8; 3] = [BEGINNING[0], BEGINNING[1], ENDED];
 /// What such a client reads of an answer.
 const LONGEST: usize = 4096;
 /// A text that takes longer to judge would keep the others waiting, and so would files that take longer to read.
@@ -160,7 +162,8 @@ fn named(asked: &What) -> Vec<OsString> {
 
 /// An answer, cut to what is read of it.
 fn ended(status: u8, told: &str) -> Vec<u8> {
-    let mut answer = vec![BEGINNING[0], BEGINNING[1], ENDED, status];
+    let mut answer = BEFORE_STATUS.to_vec();
+    answer.push(status);
     let mut room = LONGEST - answer.len();
     while !told.is_char_boundary(room.min(told.len())) {
         room -= 1;
