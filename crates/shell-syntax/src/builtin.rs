@@ -17,6 +17,11 @@ impl Shell {
         input: &Input,
         watch: &mut dyn Watch,
     ) -> Word {
+        if self.unsure
+            && let Some(output) = self.each_value(simple, &redirects, source, input, watch)
+        {
+            return output;
+        }
         let nameless = simple.name.span.slice(source).is_empty() && simple.args.is_empty();
         let mut argv = if nameless {
             Vec::new()
@@ -50,6 +55,9 @@ impl Shell {
                 Input::File(_) if opened => Word::unknown(Some(Source::Commands(index..self.commands.len()))),
                 _ => Word::default(),
             };
+        }
+        if self.unsure {
+            self.without_first(simple, &command, source, watch);
         }
         let directory = self.directory.clone();
         let stood_in = self.user_defined(&argv, input, watch);
@@ -181,10 +189,46 @@ impl Shell {
                 self.copy(rest);
             }
             "tee" | "sponge" | "cp" | "install" => self.keep(rest.iter().map(Word::as_known), input),
+            "sed" | "gsed" | "perl" | "ruby" => self.edited(name, rest),
             "dd" => self.keep(rest.iter().map(|word| word.as_known()?.strip_prefix("of=")), input),
             _ => {}
         }
         None
+    }
+
+    /// A file that this text has written, changed in its place.
+    fn edited(&mut self, name: &str, rest: &[Word]) {
+        let in_place = |word: &&Word| {
+            let text = word.text();
+            text.starts_with("--in-place")
+                || text.strip_prefix('-').is_some_and(|flags| {
+                    let ends: &[char] =
+                        if name.ends_with("sed") { &['e', 'f'] } else { &['e', 'M', 'I', 'r'] };
+                    let flags = flags.split(ends).next().unwrap_or_default();
+                    !flags.starts_with('-') && flags.contains('i')
+                })
+        };
+        if self.files.is_empty() || !rest.iter().any(|word| in_place(&word)) {
+            return;
+        }
+        for at in 0..rest.len() {
+            let Some(path) = rest[at].as_known().map(str::to_owned) else { continue };
+            let Some(FileContent::Text(text)) = self.file(&path).cloned() else { continue };
+            let script: Vec<Word> = rest[..at].iter().filter(|word| !in_place(word)).cloned().collect();
+            let script = Some(script).filter(|_| matches!(name, "sed" | "gsed"));
+            let changed = script.and_then(|script| output::edited(&script, text.as_known()?));
+            let changed = match changed {
+                Some(changed) => text.with_text(changed),
+                // What it was, and whatever else it may be now.
+                None => {
+                    let mut changed = text;
+                    changed.push_str("\n");
+                    changed.push(&Word::unknown(None));
+                    changed
+                }
+            };
+            self.write_file(&path, FileContent::Text(changed));
+        }
     }
 
     fn set_positional(&mut self, rest: &[Word]) {

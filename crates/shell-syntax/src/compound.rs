@@ -26,6 +26,8 @@ impl Shell {
         match compound {
             Compound::If(clause) => {
                 self.sequence(&clause.condition, source, input, watch);
+                // What follows `then` follows the whole of it.
+                self.stayed = None;
                 self.maybe(|shell| {
                     let mut output = shell.sequence(&clause.then_branch, source, input, watch);
                     for (condition, branch) in &clause.elif_branches {
@@ -246,6 +248,7 @@ impl Shell {
         if lines.is_empty() {
             return self.turns(|shell| {
                 shell.sequence(condition, source, input, watch);
+                shell.stayed = None;
                 shell.perhaps(|shell| shell.sequence(body, source, input, watch))
             });
         }

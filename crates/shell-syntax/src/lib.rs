@@ -19,6 +19,7 @@ mod evaluated;
 mod expand;
 mod functions;
 mod guarded;
+mod outcome;
 mod output;
 mod parameter;
 mod pattern;
