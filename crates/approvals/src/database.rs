@@ -8,6 +8,15 @@ use crate::names::Names;
 use crate::rules::STATEMENTS;
 use crate::{Category, Decision};
 
+const UNSEEN: Report = Report::ask(
+    "unseen-statements",
+    Category::Databases,
+    "Statements that this line does not show are run, and by their name they destroy something.",
+);
+/// Words in the name of a file of such statements.
+const DESTROYS: &[&str] =
+    &["drop", "down", "reset", "truncate", "wipe", "destroy", "purge", "nuke", "teardown", "rollback"];
+
 pub(crate) static CLIENTS: Names = Names::of(&[
     "mysql",
     "mariadb",
@@ -159,6 +168,18 @@ impl Judge<'_> {
                 .split(|c: char| !c.is_alphanumeric())
                 .any(|part| matches!(part, "prod" | "production"))
         });
+        // What it is called is all that is known of it.
+        let path = match &call.input {
+            cofferdam_shell_syntax::Input::File(path) => Some(path),
+            _ => call.value(&["-f", "--file"]),
+        };
+        let named = path.is_some_and(|path| {
+            let name = path.text().rsplit('/').next().unwrap_or_default();
+            name.split(|c: char| !c.is_alphanumeric()).any(|part| DESTROYS.contains(&part))
+        });
+        if file && named {
+            self.report(&UNSEEN, call.line());
+        }
         if file && live {
             self.report(
                 &Report::ask(

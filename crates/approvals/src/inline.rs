@@ -101,6 +101,7 @@ impl Judge<'_> {
                 call.line(),
             );
         }
+        self.written_for_later(&program, call);
         let fetches = [
             "urlretrieve",
             "urlopen",

