@@ -11,7 +11,7 @@ use crate::{Category, Decision};
 const UNSEEN: Report = Report::ask(
     "unseen-statements",
     Category::Databases,
-    "Statements that this line does not show are run, and by their name they destroy something.",
+    "Statements that this line does not show are run, and by their name or origin they may destroy something.",
 );
 /// Words in the name of a file of such statements.
 const DESTROYS: &[&str] =
@@ -99,7 +99,7 @@ impl Judge<'_> {
                 call.line(),
             );
         }
-        self.unseen(call);
+        self.unseen(shell, call);
         let mut texts: Vec<String> = call.texts().map(str::to_owned).collect();
         if let Some(input) = call.input.text() {
             texts.push(input.text().to_owned());
@@ -154,7 +154,7 @@ impl Judge<'_> {
     }
 
     /// A file of statements that nobody has looked at, run on another machine.
-    fn unseen(&mut self, call: &Call) {
+    fn unseen(&mut self, shell: &Shell, call: &Call) {
         let file = call.texts().any(|text| matches!(text, "-f" | "--file") || text.starts_with("--file="))
             || matches!(&call.input, cofferdam_shell_syntax::Input::File(_))
             || matches!(&call.input, cofferdam_shell_syntax::Input::Pipe { output, .. } if output.is_unknown());
@@ -177,7 +177,12 @@ impl Judge<'_> {
             let name = path.text().rsplit('/').next().unwrap_or_default();
             name.split(|c: char| !c.is_alphanumeric()).any(|part| DESTROYS.contains(&part))
         });
-        if file && named {
+        // One client writes the statements of the other.
+        let made = matches!(&call.input, cofferdam_shell_syntax::Input::Pipe { from, output } if output.is_unknown()
+        && shell.commands().get(from.clone()).unwrap_or_default().iter().any(|command| {
+            command.argv.first().is_some_and(|name| CLIENTS.contains(name.text()))
+        })) && !call.texts().any(|text| matches!(text, "-c" | "-e" | "--command" | "--execute"));
+        if file && (named || made) {
             self.report(&UNSEEN, call.line());
         }
         if file && live {

@@ -36,6 +36,7 @@ mod language;
 mod later;
 mod ledger;
 mod links;
+mod listed;
 mod literal;
 pub mod matrix;
 mod multitudes;
