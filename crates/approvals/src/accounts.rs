@@ -140,7 +140,13 @@ impl Judge<'_> {
                         let told = name == "pgrep"
                             && command.argv.iter().any(|word| word.text() == "-f")
                             && command.argv.iter().skip(1).any(|word| {
-                                word.as_known().is_some_and(|text| text.len() > 5 && text.contains(' '))
+                                word.as_known().is_some_and(|text| {
+                                    text.len() > 5
+                                        && text.contains(' ')
+                                        && !text.contains(['*', '[', '(', '|', '?', '+', '^', '$', '\\'])
+                                        && !text.contains(" .")
+                                        && !text.contains(". ")
+                                })
                             });
                         if hard && !told && matches!(name, "ps" | "pidof" | "pgrep") {
                             self.report(&Report::ask("kill-found", Services, "It stops processes that are not known before it runs, without giving them time."), call.line());

@@ -171,6 +171,9 @@ fn empties_everything(command: &str) -> bool {
 /// `sed -i s/a/b/ file`: what was in the file is changed there and shown to nobody.
 pub(crate) fn only_substitutes(call: &Call) -> bool {
     let mut in_place = false;
+    if call.texts().filter(|text| *text == "-e").count() > 1 {
+        return false;
+    }
     for text in call.texts().filter(|text| text.starts_with('-')) {
         match text {
             "-i" | "--in-place" | "-i.bak" | "-Ei" | "-ri" => in_place = true,

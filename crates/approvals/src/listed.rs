@@ -9,6 +9,8 @@ use crate::program_text::{Argument, Program};
 
 /// More of them are not tried.
 const MOST: usize = 8;
+/// In longer programs nothing is tried, which is asked about in any case: each call goes through all of it.
+pub(crate) const LONGEST: usize = 16 * 1024;
 /// How far in front of one of them its list may begin.
 const FARTHEST: usize = 400;
 
@@ -59,6 +61,9 @@ impl Program<'_> {
 
     /// The texts of a list that is gone through.
     fn listed(&self) -> Vec<String> {
+        if self.masked.len() > LONGEST {
+            return Vec::new();
+        }
         let turns = ["for ", "for(", "foreach", ".each", "forEach", ".map(", "map("];
         if !turns.iter().any(|turn| self.masked.contains(turn)) {
             return Vec::new();

@@ -26,40 +26,67 @@ impl Program<'_> {
     /// Whether a call is given a variable that holds a directory which the program has just made for itself, and never
     /// anything else.
     pub(crate) fn made_for_a_while(&self, start: usize) -> bool {
-        const MAKES: &[&str] =
-            &["tempfile.mkdtemp(", "mkdtemp(", "fs.mkdtempSync(", "mkdtempSync(", "Dir.mktmpdir"];
         let text = self.masked.as_str();
         let Some((_, arguments)) = text.get(start..).and_then(|rest| rest.split_once('(')) else {
             return false;
         };
         let name = arguments.split([',', ')']).next().unwrap_or_default().trim();
-        let part = |c: char| c.is_alphanumeric() || c == '_';
-        if name.is_empty() || !name.chars().all(part) {
+        // Ways to set a variable that do not look like it.
+        let hidden = [
+            "for", "def ", "lambda", "function", "=>", "exec", "eval", "globals", "locals", "vars(", " as ",
+            ":=",
+        ];
+        if text.len() > crate::listed::LONGEST
+            || name.is_empty()
+            || !name.chars().all(is_part)
+            || hidden.iter().any(|word| text.contains(word))
+        {
             return false;
         }
         let mut made = false;
-        for (at, _) in text.match_indices(name) {
-            let within = text[..at].chars().next_back().is_some_and(|c| part(c) || c == '.');
-            let after = text[at + name.len()..].trim_start();
-            if within || after.starts_with(part) && !after.starts_with("in ") {
+        for statement in text.split([';', '\n']) {
+            let Some((target, value)) = assignment(statement) else { continue };
+            if !target.split(|c| !is_part(c)).any(|word| word == name) {
                 continue;
             }
-            // Set in some other way: by a loop, together with others, or with more than one sign.
-            let before = text[..at].trim_end();
-            if before.ends_with("for")
-                || before.ends_with(" as")
-                || after.starts_with("+=")
-                || after.starts_with(":=")
-            {
+            let alone = target.trim().rsplit(' ').next() == Some(name) && !target.contains(',');
+            if !alone || !is_new_directory(value) {
                 return false;
             }
-            if let Some(value) = after.strip_prefix('=').filter(|value| !value.starts_with('=')) {
-                if !MAKES.iter().any(|makes| value.trim_start().starts_with(makes)) {
-                    return false;
-                }
-                made = true;
-            }
+            made = true;
         }
         made
     }
+}
+
+fn is_part(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// What is set and what to, where a statement sets something. The first sign outside of brackets decides.
+fn assignment(statement: &str) -> Option<(&str, &str)> {
+    let bytes = statement.as_bytes();
+    let mut open = 0_usize;
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            b'(' | b'[' | b'{' => open += 1,
+            b')' | b']' | b'}' => open = open.saturating_sub(1),
+            b'=' if open == 0 && bytes.get(at + 1) != Some(&b'=') => {
+                return Some((&statement[..at], &statement[at + 1..]));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Whether a value is one call that makes a directory, and nothing is done to it.
+fn is_new_directory(value: &str) -> bool {
+    let value = value.trim();
+    ["tempfile.mkdtemp(", "mkdtemp(", "fs.mkdtempSync("].iter().any(|makes| {
+        value
+            .strip_prefix(makes)
+            .and_then(|rest| rest.strip_suffix(')'))
+            .is_some_and(|inner| !inner.contains(['(', ')']))
+    })
 }

@@ -196,41 +196,6 @@ impl Shell {
         None
     }
 
-    /// A file that this text has written, changed in its place.
-    fn edited(&mut self, name: &str, rest: &[Word]) {
-        let in_place = |word: &&Word| {
-            let text = word.text();
-            text.starts_with("--in-place")
-                || text.strip_prefix('-').is_some_and(|flags| {
-                    let ends: &[char] =
-                        if name.ends_with("sed") { &['e', 'f'] } else { &['e', 'M', 'I', 'r'] };
-                    let flags = flags.split(ends).next().unwrap_or_default();
-                    !flags.starts_with('-') && flags.contains('i')
-                })
-        };
-        if self.files.is_empty() || !rest.iter().any(|word| in_place(&word)) {
-            return;
-        }
-        for at in 0..rest.len() {
-            let Some(path) = rest[at].as_known().map(str::to_owned) else { continue };
-            let Some(FileContent::Text(text)) = self.file(&path).cloned() else { continue };
-            let script: Vec<Word> = rest[..at].iter().filter(|word| !in_place(word)).cloned().collect();
-            let script = Some(script).filter(|_| matches!(name, "sed" | "gsed"));
-            let changed = script.and_then(|script| output::edited(&script, text.as_known()?));
-            let changed = match changed {
-                Some(changed) => text.with_text(changed),
-                // What it was, and whatever else it may be now.
-                None => {
-                    let mut changed = text;
-                    changed.push_str("\n");
-                    changed.push(&Word::unknown(None));
-                    changed
-                }
-            };
-            self.write_file(&path, FileContent::Text(changed));
-        }
-    }
-
     fn set_positional(&mut self, rest: &[Word]) {
         match rest.iter().position(|word| word.text() == "--") {
             Some(at) => self.positional = rest[at + 1..].to_vec().into(),

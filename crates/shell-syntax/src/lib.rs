@@ -14,6 +14,7 @@ mod brace;
 mod builtin;
 mod compound;
 mod doubt;
+mod edited;
 mod elsewhere;
 mod evaluated;
 mod expand;

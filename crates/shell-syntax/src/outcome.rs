@@ -1,9 +1,11 @@
 //! What surely happened and what may have: lists of `&&` and `||`, and variables that hold one of a few values then.
 
+use std::rc::Rc;
+
 use shuck_ast as ast;
 
 use crate::shell::{Value, Variable, either};
-use crate::{Input, Redirect, Shell, SimpleCommand, Watch, Word};
+use crate::{Input, Redirect, Shell, SimpleCommand, Source, Watch, Word};
 
 /// A variable that may hold more values than this is not known.
 const MOST_VALUES: usize = 6;
@@ -98,9 +100,22 @@ impl Shell {
         place.is_some_and(|place| place == self.surroundings.home || GRAVE.contains(&place))
     }
 
+    /// After a branch that may not have run, the shell may still be where it was before.
+    pub(crate) fn may_have_stayed(&mut self, before: Option<Rc<str>>) {
+        if before != self.directory
+            && self.is_grave(before.as_deref())
+            && !self.is_grave(self.directory.as_deref())
+        {
+            self.stayed = before;
+        }
+    }
+
     /// Whether a statement succeeds or fails whatever the machine is like.
     fn surely(&self, statement: &ast::Stmt, source: &str) -> Option<bool> {
-        if matches!(statement.terminator, Some(ast::StmtTerminator::Background(_))) {
+        // A file that cannot be opened makes anything fail.
+        if matches!(statement.terminator, Some(ast::StmtTerminator::Background(_)))
+            || !statement.redirects.is_empty()
+        {
             return None;
         }
         let success = match &statement.command {
@@ -144,9 +159,7 @@ impl Shell {
             (Value::Scalar(word), true) => vec![word.clone()],
             _ => before.values.clone(),
         };
-        // Where the second of two branches sets it too, one of them has run.
-        let again = matches!((&value, values.as_slice()), (Value::Scalar(now), [only]) if now == only);
-        let perhaps_unset = before.perhaps_unset && again;
+        let perhaps_unset = before.perhaps_unset;
         if let Value::Scalar(now) = &value
             && !values.contains(now)
         {
@@ -192,16 +205,26 @@ impl Shell {
             return None;
         }
         let (directory, mut outputs) = (self.directory.clone(), Vec::new());
-        let mut places = Vec::new();
+        let (mut places, mut changed) = (Vec::new(), false);
         for value in values {
-            self.variables.insert(&name, Value::Scalar(value));
+            let mut variable = Variable::from(Value::Scalar(value.clone()));
+            variable.perhaps_unset = before.perhaps_unset;
+            self.variables.insert(&name, variable);
             self.directory.clone_from(&directory);
             outputs.push(self.deeper(|shell| {
                 shell.maybe(|shell| shell.simple(simple, redirects.to_vec(), source, input, watch))
             }));
             places.push(self.directory.clone());
+            let now = self.variables.get(&name).map(|variable| &variable.value);
+            changed |= !matches!(now, Some(Value::Scalar(now)) if *now == value);
         }
-        self.variables.insert(&name, before);
+        if changed {
+            // `: ${X:=…}`, `read X`: the command has set it.
+            let unknown = Word::unknown(Some(Source::Variable(name.clone())));
+            self.variables.insert(&name, Value::Scalar(unknown));
+        } else {
+            self.variables.insert(&name, before);
+        }
         self.choices = choices;
         let grave = places.iter().position(|place| self.is_grave(place.as_deref()));
         let alike = places.iter().all(|place| *place == places[0]);

