@@ -188,6 +188,7 @@ pub(crate) fn only_substitutes(call: &Call) -> bool {
     call.value(&["-e"]).is_none_or(|word| word.text() == script)
         && !script.contains(['\\', '\n', ';', '{'])
         && parts.len() == 4
+        && !(parts[2].is_empty() && matches!(parts[1], ".*" | "^.*$" | "^.*" | ".*$" | "."))
         && parts[3].chars().all(|flag| flag == 'g' || flag == 'I' || flag.is_ascii_digit())
 }
 

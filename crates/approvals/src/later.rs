@@ -26,6 +26,18 @@ impl Judge<'_> {
             && says(&["sitepackages", "site-packages", "dist-packages", "usersite", "user-site"])
             || says(&["sitecustomize.py", "usercustomize.py"]);
         let package = says(&["postinstall", "preinstall"]) && says(&["package.json"]) && says(&["scripts"]);
+        let emptied = says(&["write_text('')", "write_text(\"\")", ".truncate(0)", "writeFileSync(f, '')"])
+            && says(&["rglob(", "glob(", "os.walk(", "listdir(", "readdirSync("]);
+        if emptied {
+            self.report(
+                &Report::ask(
+                    "empty-file",
+                    Category::FileDestruction,
+                    "It throws away the contents of files.",
+                ),
+                call.line(),
+            );
+        }
         if (python || package) && writes() {
             self.report(
                 &Report::ask(

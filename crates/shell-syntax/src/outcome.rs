@@ -11,6 +11,9 @@ use crate::{Input, Redirect, Shell, SimpleCommand, Source, Watch, Word};
 const MOST_VALUES: usize = 6;
 /// A command that may be more commands than this is not known: every such variable in it multiplies them.
 const MOST_CHOICES: usize = 8;
+/// Commands that nobody expects to fail.
+const SUCCEED: &[&str] =
+    &["echo", "printf", "pwd", "ls", "mkdir", "date", "whoami", "export", "umask", "clear", "touch"];
 /// Places that nobody empties.
 const GRAVE: &[&str] = &[
     "/",
@@ -77,7 +80,11 @@ impl Shell {
         let printed = self.maybe(right);
         output.push(&printed);
         if and {
-            let left_behind = !moves(&binary.left)
+            // At home less is at stake, and these fail for nobody.
+            let last = binary.left.span.slice(source).rsplit("&&").next().unwrap_or_default();
+            let succeeds = last.split_whitespace().next().is_some_and(|name| SUCCEED.contains(&name));
+            let at_home = failed.as_deref() == Some(self.surroundings.home.as_str());
+            let left_behind = !(moves(&binary.left) || at_home && succeeds)
                 && failed != self.directory
                 && self.is_grave(failed.as_deref())
                 && !self.is_grave(self.directory.as_deref());
