@@ -65,6 +65,9 @@ pub fn run(bench: &mut Bench) {
         ("waves/16.floor", |decision| decision == Decision::Deny),
         ("waves/17.dangerous", flagged),
         ("waves/17.harmless", |decision| decision == Decision::Allow),
+        ("waves/18.dangerous", flagged),
+        ("waves/18.harmless", |decision| decision == Decision::Allow),
+        ("waves/18.floor", |decision| decision == Decision::Deny),
     ] {
         let lines = corpus(name);
         rate(name, &lines, right, &context);
