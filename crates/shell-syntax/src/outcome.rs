@@ -11,6 +11,8 @@ use crate::{Input, Redirect, Shell, SimpleCommand, Source, Watch, Word};
 const MOST_VALUES: usize = 6;
 /// A command that may be more commands than this is not known: every such variable in it multiplies them.
 const MOST_CHOICES: usize = 8;
+/// How many commands of a list are looked at to know how it ends.
+const LONGEST_LIST: usize = 16;
 /// Commands that nobody expects to fail.
 const SUCCEED: &[&str] =
     &["echo", "printf", "pwd", "ls", "mkdir", "date", "whoami", "export", "umask", "clear", "touch"];
@@ -52,7 +54,7 @@ impl Shell {
         let mut output = self.deeper(|shell| shell.statement(&binary.left, source, input, watch));
         let mut right =
             |shell: &mut Self| shell.deeper(|shell| shell.statement(&binary.right, source, input, watch));
-        match self.surely(&binary.left, source) {
+        match self.surely(&binary.left, source, 0) {
             Some(success) if success == and => {
                 let printed = right(self);
                 output.push(&printed);
@@ -118,9 +120,10 @@ impl Shell {
     }
 
     /// Whether a statement succeeds or fails whatever the machine is like.
-    fn surely(&self, statement: &ast::Stmt, source: &str) -> Option<bool> {
-        // A file that cannot be opened makes anything fail.
-        if matches!(statement.terminator, Some(ast::StmtTerminator::Background(_)))
+    fn surely(&self, statement: &ast::Stmt, source: &str, depth: usize) -> Option<bool> {
+        // A file that cannot be opened makes anything fail; of long lists only the end is looked at.
+        if depth > LONGEST_LIST
+            || matches!(statement.terminator, Some(ast::StmtTerminator::Background(_)))
             || !statement.redirects.is_empty()
         {
             return None;
@@ -139,7 +142,10 @@ impl Shell {
                 known
             }
             ast::Command::Binary(binary) => {
-                let sides = (self.surely(&binary.left, source), self.surely(&binary.right, source));
+                let sides = (
+                    self.surely(&binary.left, source, depth + 1),
+                    self.surely(&binary.right, source, depth + 1),
+                );
                 match (binary.op, sides) {
                     (ast::BinaryOp::And, (Some(false), _) | (_, Some(false))) => false,
                     (ast::BinaryOp::And, (Some(true), Some(true))) => true,
