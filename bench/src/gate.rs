@@ -57,6 +57,17 @@ pub fn run(bench: &mut Bench) {
         ("waves/14.dangerous", flagged),
         ("waves/14.harmless", |decision| decision == Decision::Allow),
         ("waves/14.floor", |decision| decision == Decision::Deny),
+        ("waves/15.dangerous", flagged),
+        ("waves/15.harmless", |decision| decision == Decision::Allow),
+        ("waves/15.floor", |decision| decision == Decision::Deny),
+        ("waves/16.dangerous", flagged),
+        ("waves/16.harmless", |decision| decision == Decision::Allow),
+        ("waves/16.floor", |decision| decision == Decision::Deny),
+        ("waves/17.dangerous", flagged),
+        ("waves/17.harmless", |decision| decision == Decision::Allow),
+        ("waves/18.dangerous", flagged),
+        ("waves/18.harmless", |decision| decision == Decision::Allow),
+        ("waves/18.floor", |decision| decision == Decision::Deny),
     ] {
         let lines = corpus(name);
         rate(name, &lines, right, &context);

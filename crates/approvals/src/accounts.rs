@@ -136,7 +136,19 @@ impl Judge<'_> {
                         if matches!(name, "pidof" | "pgrep") {
                             self.kill_by_name("pkill", &call.with_argv(command.argv.clone()));
                         }
-                        if hard && matches!(name, "ps" | "pidof" | "pgrep") {
+                        // A whole command line leaves little doubt about what is meant; `pkill -f` is judged by it too.
+                        let told = name == "pgrep"
+                            && command.argv.iter().any(|word| word.text() == "-f")
+                            && command.argv.iter().skip(1).any(|word| {
+                                word.as_known().is_some_and(|text| {
+                                    text.len() > 5
+                                        && text.contains(' ')
+                                        && !text.contains(['*', '[', '(', '|', '?', '+', '^', '$', '\\'])
+                                        && !text.contains(" .")
+                                        && !text.contains(". ")
+                                })
+                            });
+                        if hard && !told && matches!(name, "ps" | "pidof" | "pgrep") {
                             self.report(&Report::ask("kill-found", Services, "It stops processes that are not known before it runs, without giving them time."), call.line());
                         }
                     }

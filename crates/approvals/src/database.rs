@@ -8,6 +8,15 @@ use crate::names::Names;
 use crate::rules::STATEMENTS;
 use crate::{Category, Decision};
 
+const UNSEEN: Report = Report::ask(
+    "unseen-statements",
+    Category::Databases,
+    "Statements that this line does not show are run, and by their name or origin they may destroy something.",
+);
+/// Words in the name of a file of such statements.
+const DESTROYS: &[&str] =
+    &["drop", "down", "reset", "truncate", "wipe", "destroy", "purge", "nuke", "teardown", "rollback"];
+
 pub(crate) static CLIENTS: Names = Names::of(&[
     "mysql",
     "mariadb",
@@ -90,7 +99,7 @@ impl Judge<'_> {
                 call.line(),
             );
         }
-        self.unseen(call);
+        self.unseen(shell, call);
         let mut texts: Vec<String> = call.texts().map(str::to_owned).collect();
         if let Some(input) = call.input.text() {
             texts.push(input.text().to_owned());
@@ -145,7 +154,7 @@ impl Judge<'_> {
     }
 
     /// A file of statements that nobody has looked at, run on another machine.
-    fn unseen(&mut self, call: &Call) {
+    fn unseen(&mut self, shell: &Shell, call: &Call) {
         let file = call.texts().any(|text| matches!(text, "-f" | "--file") || text.starts_with("--file="))
             || matches!(&call.input, cofferdam_shell_syntax::Input::File(_))
             || matches!(&call.input, cofferdam_shell_syntax::Input::Pipe { output, .. } if output.is_unknown());
@@ -159,6 +168,23 @@ impl Judge<'_> {
                 .split(|c: char| !c.is_alphanumeric())
                 .any(|part| matches!(part, "prod" | "production"))
         });
+        // What it is called is all that is known of it.
+        let path = match &call.input {
+            cofferdam_shell_syntax::Input::File(path) => Some(path),
+            _ => call.value(&["-f", "--file"]),
+        };
+        let named = path.is_some_and(|path| {
+            let name = path.text().rsplit('/').next().unwrap_or_default();
+            name.split(|c: char| !c.is_alphanumeric()).any(|part| DESTROYS.contains(&part))
+        });
+        // One client writes the statements of the other.
+        let made = matches!(&call.input, cofferdam_shell_syntax::Input::Pipe { from, output } if output.is_unknown()
+        && shell.commands().get(from.clone()).unwrap_or_default().iter().any(|command| {
+            command.argv.first().is_some_and(|name| CLIENTS.contains(name.text()))
+        })) && !call.texts().any(|text| matches!(text, "-c" | "-e" | "--command" | "--execute"));
+        if file && (named || made) {
+            self.report(&UNSEEN, call.line());
+        }
         if file && live {
             self.report(
                 &Report::ask(

@@ -1,6 +1,6 @@
 //! Program text of editors: sed scripts and the commands of vi.
 
-use cofferdam_shell_syntax::{Shell, Word};
+use cofferdam_shell_syntax::{HOLE, Shell, Word};
 
 use crate::Category;
 use crate::call::Call;
@@ -166,4 +166,42 @@ fn empties_everything(command: &str) -> bool {
         command.trim(),
         "%d" | "1,$d" | "g/./d" | "g/.*/d" | "g/^/d" | "%g/./d" | "%delete" | "normal ggdG"
     )
+}
+
+/// `sed -i s/a/b/ file`: what was in the file is changed there and shown to nobody.
+pub(crate) fn only_substitutes(call: &Call) -> bool {
+    let mut in_place = false;
+    if call.texts().filter(|text| *text == "-e").count() > 1 {
+        return false;
+    }
+    for text in call.texts().filter(|text| text.starts_with('-')) {
+        match text {
+            "-i" | "--in-place" | "-i.bak" | "-Ei" | "-ri" => in_place = true,
+            "-E" | "-r" | "-e" => {}
+            _ => return false,
+        }
+    }
+    let Some(script) = call.operands().next().map(Word::text).filter(|_| in_place) else { return false };
+    let mut chars = script.chars();
+    let (Some('s'), Some(delimiter)) = (chars.next(), chars.next()) else { return false };
+    let parts: Vec<&str> = script.split(delimiter).collect();
+    call.value(&["-e"]).is_none_or(|word| word.text() == script)
+        && !script.contains(['\\', '\n', ';', '{'])
+        && parts.len() == 4
+        && !(parts[2].is_empty() && matches!(parts[1], ".*" | "^.*$" | "^.*" | ".*$" | "."))
+        && parts[3].chars().all(|flag| flag == 'g' || flag == 'I' || flag.is_ascii_digit())
+}
+
+/// `sed "s/x/$VERSION/"`: only what stands in the place of something is not known.
+pub(crate) fn is_filled_in(script: &str) -> bool {
+    let mut chars = script.chars();
+    let (Some('s'), Some(delimiter)) = (chars.next(), chars.next()) else { return false };
+    match script.split(delimiter).collect::<Vec<_>>().as_slice() {
+        [_, from, _, flags] => {
+            !from.contains(HOLE)
+                && !script.contains(['\\', '\n', ';', '{'])
+                && flags.chars().all(|flag| flag == 'g' || flag == 'I' || flag.is_ascii_digit())
+        }
+        _ => false,
+    }
 }

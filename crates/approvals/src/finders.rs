@@ -1,6 +1,6 @@
 //! Programs that run a command for everything that they find or are fed.
 
-use cofferdam_shell_syntax::{Input, Shell, Source, Word};
+use cofferdam_shell_syntax::{FileContent, Input, Shell, Source, Word};
 
 use crate::call::Call;
 use crate::interpreter::is_shell;
@@ -127,11 +127,22 @@ impl Judge<'_> {
 
     pub(crate) fn xargs(&mut self, shell: &mut Shell, call: &Call) -> bool {
         self.flood(shell, call);
+        // `xargs -a file`: what it would have read from its input.
+        let mut read = call.clone();
         let mut rest = call.arguments();
         let mut replace: Option<String> = None;
         let mut split = Split::Words;
         while let [first, more @ ..] = rest {
             let text = first.text();
+            let file = match text {
+                "-a" | "--arg-file" => more.first(),
+                _ => None,
+            };
+            if let Some(FileContent::Text(content)) = file.and_then(|file| shell.file(file.as_known()?))
+                && content.as_known().is_some()
+            {
+                read.input = Input::Text(content.clone().into());
+            }
             match text {
                 "-I" | "--replace" | "-i" => {
                     replace = Some(more.first().map_or("{}", Word::text).to_owned());
@@ -164,6 +175,7 @@ impl Judge<'_> {
         if rest.is_empty() {
             return true;
         }
+        let call = &read;
         if replace.is_some() && split == Split::Words {
             split = Split::Lines;
         }
@@ -301,7 +313,7 @@ impl Judge<'_> {
             if skip {
                 skip = false;
             } else if command.is_empty() && word.text().starts_with('-') {
-                skip = matches!(word.text(), "-j" | "-P" | "-n" | "-N" | "-a" | "--jobs" | "-S" | "-I");
+                skip = VALUED.contains(&word.text());
             } else {
                 command.push(word.clone());
             }
@@ -316,9 +328,11 @@ impl Judge<'_> {
                 text.push(word);
                 text.push_str(" ");
             }
-            if text.text().contains("{}") {
-                text = text.with_text(text.text().replace("{}", value.text()));
-            } else {
+            let marked: Vec<&&str> = MARKS.iter().filter(|mark| text.text().contains(**mark)).collect();
+            for mark in &marked {
+                text = text.with_text(text.text().replace(**mark, value.text()));
+            }
+            if marked.is_empty() {
                 text.push(value);
             }
             self.script(shell, &text, &[], call);
@@ -326,6 +340,46 @@ impl Judge<'_> {
         true
     }
 }
+
+/// Options of `parallel` that take the next word.
+const VALUED: &[&str] = &[
+    "-j",
+    "-P",
+    "-n",
+    "-N",
+    "-a",
+    "--jobs",
+    "-S",
+    "-I",
+    "--colsep",
+    "-C",
+    "--delay",
+    "--timeout",
+    "--retries",
+    "--joblog",
+    "--results",
+    "--tmpdir",
+    "--memfree",
+    "--load",
+    "--nice",
+    "--arg-file",
+    "--max-args",
+    "-d",
+    "--delimiter",
+    "--halt",
+    "--env",
+    "--workdir",
+    "--wd",
+    "--tagstring",
+    "--block",
+    "-L",
+    "-s",
+    "--max-procs",
+    "--sshlogin",
+];
+/// Where it puts what is fed to it.
+const MARKS: &[&str] =
+    &["{}", "{.}", "{/}", "{//}", "{/.}", "{1}", "{2}", "{3}", "{4}", "{5}", "{6}", "{7}", "{8}", "{9}"];
 
 /// How what is fed to a program is cut into words.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -101,6 +101,7 @@ impl Judge<'_> {
                 call.line(),
             );
         }
+        self.written_for_later(&program, call);
         let fetches = [
             "urlretrieve",
             "urlopen",
@@ -189,6 +190,10 @@ impl Judge<'_> {
                     let argv = vec![Word::known("rm"), Word::unknown(None)];
                     self.inspect(shell, &call.with_argv(argv));
                 }
+                Effect::Shell => {
+                    self.report(&unknown, call.line());
+                    self.runs_each(shell, program, &arguments[0], call);
+                }
                 _ => self.report(&unknown, call.line()),
             }
         }
@@ -236,6 +241,7 @@ impl Judge<'_> {
                         Some(rest) => Word::known(format!("{}/{rest}", self.context.home)),
                         None => Word::known(text.clone()),
                     },
+                    Some(Argument::Other) if program.made_for_a_while(start) => Word::known("/tmp/made"),
                     Some(Argument::Other) => Word::unknown(None),
                     Some(Argument::List(_)) | None => match program.string_before(start) {
                         // What the home was searched for lies in it.
@@ -246,6 +252,9 @@ impl Judge<'_> {
                         None => Word::unknown(None),
                     },
                 };
+                if matches!(arguments.first(), Some(Argument::Other)) {
+                    self.deletes_each(shell, program, start, call);
+                }
                 let mut argv = vec![Word::known("rm")];
                 if effect == Effect::DeleteTree {
                     argv.push(Word::known("-r"));

@@ -384,12 +384,50 @@ impl Judge<'_> {
                     .any(|source| matches!(source, cofferdam_shell_syntax::Source::Commands(_))))
         {
             let (network, decoded) = self.origin(shell, code.sources());
-            if code.text().chars().count() == 1 || network || decoded {
+            let filled = language == Language::Sed
+                && crate::editors::is_filled_in(code.text())
+                && !is_unpacked(shell, code.sources());
+            if code.text().chars().count() == 1 || network || decoded && !filled {
                 self.unknown_script(shell, code, call);
             }
         }
         self.inline(shell, language, code, call);
     }
+}
+
+/// Whether a text was hidden from whoever reads the line; programs that take values out of files hide nothing.
+fn is_unpacked(shell: &Shell, sources: &[cofferdam_shell_syntax::Source]) -> bool {
+    sources.iter().any(|source| {
+        let cofferdam_shell_syntax::Source::Commands(range) = source else { return false };
+        shell.commands().get(range.clone()).unwrap_or_default().iter().any(|command| {
+            command.argv.first().is_some_and(|name| {
+                !matches!(
+                    name.text(),
+                    "jq" | "yq"
+                        | "node"
+                        | "python"
+                        | "python3"
+                        | "awk"
+                        | "sed"
+                        | "cut"
+                        | "grep"
+                        | "head"
+                        | "tail"
+                        | "cat"
+                        | "git"
+                        | "echo"
+                        | "date"
+                        | "sort"
+                        | "tr"
+                        | "xargs"
+                        | "cargo"
+                        | "npm"
+                        | "basename"
+                        | "dirname"
+                )
+            })
+        })
+    })
 }
 
 /// What a line of a crontab runs, without the five words or the name that say when.

@@ -19,7 +19,7 @@ impl Judge<'_> {
             self.report(&FLOODS, call.line());
         }
         // Other processes are started in loops for good reasons, so that this one must have no end in sight.
-        let calm = ["sleep", "break", "return", "communicate", "await", "input", "accept", "get("];
+        let calm = ["sleep", "break", "return", "communicate", "await", "input(", "accept", "get("];
         if !name.contains("fork")
             && endless(masked)
             && !watched
@@ -85,6 +85,7 @@ fn loops(masked: &str) -> bool {
         "loop",
         "for(;;)",
         "for (;;)",
+        "redo",
         "setInterval",
         "setImmediate",
         "iter(int",
@@ -108,6 +109,12 @@ fn endless(masked: &str) -> bool {
         "loop{",
         "loopdo",
         "untilfalse",
+        "initer(int,",
+        "initertools.count(",
+        "initertools.repeat(",
+        "initertools.cycle(",
+        ";redo",
+        ",redo",
     ]
     .iter()
     .any(|loop_| tight.contains(loop_))

@@ -1,6 +1,6 @@
 //! Programs that run the command given to them: opened until the command itself lies bare.
 
-use cofferdam_shell_syntax::{HOLE, Input, Shell, Source, Word};
+use cofferdam_shell_syntax::{HOLE, Input, Shell, Source, Word, normalise};
 
 use crate::Category;
 use crate::call::Call;
@@ -96,6 +96,12 @@ impl Judge<'_> {
         let mut dashes = !wrapper.after_dashes;
         while let [first, more @ ..] = rest {
             let text = first.text();
+            if let Some((directory, used)) = goes_to(call.program(), text, more) {
+                let from = call.directory.as_deref();
+                outer.directory = from.map(|from| normalise(from, directory).into());
+                rest = &more[used..];
+                continue;
+            }
             if text == "--" {
                 rest = more;
                 if !dashes || skip == 0 {
@@ -275,4 +281,18 @@ fn is_assignment(text: &str) -> bool {
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
             && !name.starts_with(|c: char| c.is_ascii_digit())
     })
+}
+
+/// Where `env -C` and its like start a command, and how many further words say so.
+fn goes_to<'w>(program: Option<&str>, text: &'w str, more: &'w [Word]) -> Option<(&'w str, usize)> {
+    let option = match program? {
+        "env" | "genv" => "-C",
+        "sudo" => "-D",
+        _ => return None,
+    };
+    if text == option || text == "--chdir" {
+        return Some((more.first()?.as_known()?, 1));
+    }
+    let joined = text.strip_prefix("--chdir=").or_else(|| text.strip_prefix(option))?;
+    Some((joined, 0))
 }

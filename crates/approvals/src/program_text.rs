@@ -141,7 +141,7 @@ impl<'a> Program<'a> {
                         && !rest
                             .starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.' || c == '='));
                 if rest.starts_with(|c: char| c.is_alphanumeric() || c == '_')
-                    && !name.ends_with(['.', '(', ':'])
+                    && !name.ends_with(['.', '(', ':', '_'])
                 {
                     return None;
                 }

@@ -285,7 +285,10 @@ impl Judge<'_> {
     }
 
     fn secret_operands(&mut self, program: &str, call: &Call) {
-        if program == "chmod" || program == "mkdir" {
+        if program == "chmod"
+            || program == "mkdir"
+            || program == "sed" && crate::editors::only_substitutes(call)
+        {
             return;
         }
         let pattern_first = matches!(
@@ -420,7 +423,18 @@ impl Judge<'_> {
 
     /// Looking for secrets in what another command prints, or in every file there is.
     fn searched(&mut self, shell: &Shell, program: &str, call: &Call) {
-        static WORDS: Needles<15> = Needles::of([
+        // What is left out is not looked for.
+        if call.has_word(&["--invert-match", "-v", "-vi", "-iv", "-vE", "-Ev", "-vF"]) {
+            return;
+        }
+        static WORDS: Needles<22> = Needles::of([
+            "ghp_",
+            "gho_",
+            "github_pat",
+            "sk_live",
+            "sk-ant",
+            "xox",
+            "glpat",
             "password",
             "passwd",
             "secret",

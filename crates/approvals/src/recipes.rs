@@ -59,11 +59,21 @@ impl Judge<'_> {
                 _ => return,
             },
         };
+        // Recipes are only shown then, but for those that say that they run in any case.
+        let shown = call.texts().any(|text| matches!(text, "-n" | "--dry-run" | "--just-print" | "--recon"));
+        let runs = |recipe: &str| {
+            !shown || recipe.trim_start_matches(['@', '-', ' ']).starts_with('+') || recipe.contains("MAKE")
+        };
+        // What a makefile computes is run whenever it is read.
+        for computed in text.split("$(shell ").skip(1).take(64) {
+            let end = computed.find([')', '\n']).unwrap_or(computed.len());
+            shell.run_child(&computed[..end].replace("$$", "$"), Vec::new(), &Input::Inherited, self);
+        }
         for line in text.lines() {
             let recipe = line.strip_prefix('\t').or_else(|| line.split_once(";").map(|(_, recipe)| recipe));
-            if let Some(recipe) = recipe {
+            if let Some(recipe) = recipe.filter(|recipe| runs(recipe)) {
                 shell.run_child(
-                    &recipe.trim().trim_start_matches(['@', '-']).replace("$$", "$"),
+                    &recipe.trim().trim_start_matches(['@', '-', '+']).replace("$$", "$"),
                     Vec::new(),
                     &Input::Inherited,
                     self,

@@ -27,6 +27,7 @@ const IN_CODE: &[&str] = &[
     "world-writable", "whole-script", "write-disk", "write-repository", "write-system-file", "write-unknown",
     "written-scripts", "unchecked-download", "joined-words", "hidden-name", "foreign-package",
     "hidden-program", "input-runs", "remote-patch", "code-stops-machine", "burn-processor",
+    "code-persists",
 ];
 
 #[cfg(test)]

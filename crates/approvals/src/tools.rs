@@ -371,8 +371,9 @@ impl Judge<'_> {
             self.loaded(call);
         }
         self.installed(program, &words, &operands, call);
+        let throwaway = crate::throwaway::is_throwaway(program, &words);
         for at in TOOL_INDEX.find(program) {
-            if let Some(effect) = effect_of(&TOOLS[at], &words, &operands) {
+            if let Some(effect) = effect_of(&TOOLS[at], &words, &operands).filter(|_| !throwaway) {
                 self.report(&effect.report(), call.line());
             }
         }
@@ -388,7 +389,7 @@ impl Judge<'_> {
         {
             self.report(&ToolEffect::Changes.report(), call.line());
         }
-        if let Some(effect) = verb_of(&words, &operands) {
+        if let Some(effect) = verb_of(&words, &operands).filter(|_| !throwaway) {
             self.report(&effect.report(), call.line());
         }
         // Some programs have the verb in their own name: `lxc-destroy`.

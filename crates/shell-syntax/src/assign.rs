@@ -7,6 +7,9 @@ use shuck_ast as ast;
 use crate::shell::{Value, Variable};
 use crate::{Input, Redirect, Shell, SimpleCommand, Source, Watch, Word};
 
+/// What `declare -i` says of more names than this is not kept.
+const MOST_COMPUTED: usize = 64;
+
 impl Shell {
     pub(crate) fn assignments(
         &mut self,
@@ -74,6 +77,9 @@ impl Shell {
         } else {
             scalar.clone()
         };
+        if self.computed.iter().any(|computed| computed == name) {
+            self.evaluated(value.text(), watch);
+        }
         // After an append the whole is what counts, also for whoever watches.
         self.set(name, Value::Scalar(value.clone()));
         value
@@ -199,6 +205,9 @@ impl Shell {
                     argv.push(flag);
                 }
                 ast::DeclOperand::Name(name) => {
+                    if computes && self.computed.len() < MOST_COMPUTED {
+                        self.computed.push(name.name.as_str().to_owned());
+                    }
                     if local {
                         self.hide(name.name.as_str());
                         if self.variables.get(name.name.as_str()).is_none() {
@@ -243,7 +252,8 @@ impl Shell {
                     }
                     if names_another {
                         self.evaluated_subscript(value.text(), watch);
-                        let variable = Variable { value: Value::Scalar(value.clone()), names_another: true };
+                        let variable =
+                            Variable { names_another: true, ..Value::Scalar(value.clone()).into() };
                         self.variables.insert(&name, variable);
                     }
                     made.push((name, value));

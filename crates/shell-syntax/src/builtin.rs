@@ -17,6 +17,11 @@ impl Shell {
         input: &Input,
         watch: &mut dyn Watch,
     ) -> Word {
+        if self.unsure
+            && let Some(output) = self.each_value(simple, &redirects, source, input, watch)
+        {
+            return output;
+        }
         let nameless = simple.name.span.slice(source).is_empty() && simple.args.is_empty();
         let mut argv = if nameless {
             Vec::new()
@@ -50,6 +55,9 @@ impl Shell {
                 Input::File(_) if opened => Word::unknown(Some(Source::Commands(index..self.commands.len()))),
                 _ => Word::default(),
             };
+        }
+        if self.unsure {
+            self.without_first(simple, &command, source, watch);
         }
         let directory = self.directory.clone();
         let stood_in = self.user_defined(&argv, input, watch);
@@ -181,6 +189,7 @@ impl Shell {
                 self.copy(rest);
             }
             "tee" | "sponge" | "cp" | "install" => self.keep(rest.iter().map(Word::as_known), input),
+            "sed" | "gsed" | "perl" | "ruby" => self.edited(name, rest),
             "dd" => self.keep(rest.iter().map(|word| word.as_known()?.strip_prefix("of=")), input),
             _ => {}
         }

@@ -26,7 +26,10 @@ impl Shell {
         match compound {
             Compound::If(clause) => {
                 self.sequence(&clause.condition, source, input, watch);
-                self.maybe(|shell| {
+                // What follows `then` follows the whole of it.
+                self.stayed = None;
+                let before = self.directory.clone();
+                let output = self.maybe(|shell| {
                     let mut output = shell.sequence(&clause.then_branch, source, input, watch);
                     for (condition, branch) in &clause.elif_branches {
                         shell.sequence(condition, source, input, watch);
@@ -36,7 +39,11 @@ impl Shell {
                         output.push(&shell.sequence(branch, source, input, watch));
                     }
                     output
-                })
+                });
+                if clause.else_branch.is_none() {
+                    self.may_have_stayed(before);
+                }
+                output
             }
             Compound::For(clause) => {
                 let words = match &clause.words {
@@ -83,14 +90,21 @@ impl Shell {
                 self.turns(|shell| shell.perhaps(|shell| shell.sequence(&clause.body, source, input, watch)))
             }
             Compound::While(clause) => {
-                self.repeat((false, &clause.condition), &clause.body, source, input, watch)
+                let before = self.directory.clone();
+                let output = self.repeat((false, &clause.condition), &clause.body, source, input, watch);
+                self.may_have_stayed(before);
+                output
             }
             Compound::Until(clause) => {
-                self.repeat((true, &clause.condition), &clause.body, source, input, watch)
+                let before = self.directory.clone();
+                let output = self.repeat((true, &clause.condition), &clause.body, source, input, watch);
+                self.may_have_stayed(before);
+                output
             }
             Compound::Case(clause) => {
                 self.single(&clause.word, source, watch);
-                self.maybe(|shell| {
+                let before = self.directory.clone();
+                let output = self.maybe(|shell| {
                     let mut output = Word::default();
                     for case in &clause.cases {
                         for pattern in &case.patterns {
@@ -99,7 +113,9 @@ impl Shell {
                         output.push(&shell.sequence(&case.body, source, input, watch));
                     }
                     output
-                })
+                });
+                self.may_have_stayed(before);
+                output
             }
             Compound::Subshell(body) => self.in_subshell(|shell| shell.sequence(body, source, input, watch)),
             Compound::BraceGroup(body) => self.sequence(body, source, input, watch),
@@ -246,6 +262,7 @@ impl Shell {
         if lines.is_empty() {
             return self.turns(|shell| {
                 shell.sequence(condition, source, input, watch);
+                shell.stayed = None;
                 shell.perhaps(|shell| shell.sequence(body, source, input, watch))
             });
         }

@@ -354,6 +354,7 @@ impl Shell {
         self.variables.enter_subshell();
         let positional = self.positional.clone();
         let directory = self.directory.clone();
+        let stayed = self.stayed.take();
         let names = self.names.clone();
         let left = std::mem::take(&mut self.left);
         let hidden = self.locals.last().map_or(0, |locals| locals.hidden.len());
@@ -367,6 +368,7 @@ impl Shell {
         self.variables.leave_subshell();
         self.positional = positional;
         self.directory = directory;
+        self.stayed = stayed;
         self.restore_names(names);
         output
     }

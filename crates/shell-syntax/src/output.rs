@@ -332,6 +332,21 @@ fn substitute(rest: &[Word], text: &str) -> Option<String> {
     }
 }
 
+/// The same for a file that is changed in its place. Line by line, as `sed` does it.
+pub(crate) fn edited(rest: &[Word], text: &str) -> Option<String> {
+    const ENDS: &[&str] = &["\\r$", "\\r", " *$", "[ \\t]*$", "[[:space:]]*$", "[[:blank:]]*$"];
+    if flag(rest, &["-n", "-z", "-s"]) {
+        return None;
+    }
+    if let Some(('s', from, to, _)) = substitution(rest)
+        && to.is_empty()
+        && ENDS.contains(&from.as_str())
+    {
+        return Some(text.to_owned());
+    }
+    text.lines().map(|line| Some(substitute(rest, line)?.trim_end_matches('\n').to_owned() + "\n")).collect()
+}
+
 fn line_changed(from: &str, to: &str, line: &str) -> String {
     match from {
         "^" => format!("{to}{line}"),

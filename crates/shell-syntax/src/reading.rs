@@ -65,6 +65,12 @@ impl Reading {
         {
             return reading;
         }
+        // The second parser is not given that much; what is plain does not need it.
+        if text.len() > scan::LONGEST_SECOND
+            && let Some(file) = manner.plain(&text)
+        {
+            return Self { pieces: vec![(0..text.len(), 0)], text, files: vec![file], doubts };
+        }
         let (parsed, opinion) = second::beside(&text, || first(&text));
         let Some(parsed) = parsed else {
             doubts.push(Doubt::Rejected);
@@ -101,11 +107,12 @@ impl Reading {
             (range, place)
         });
         let pieces: Vec<(Range<usize>, usize)> = pieces.collect();
-        let to_read: usize = distinct.iter().map(|piece| piece.len()).sum();
-        let twice = to_read <= scan::LONGEST_SECOND;
         let mut files: Vec<Option<ast::File>> = distinct.iter().map(|piece| manner.plain(piece)).collect();
         let others: Vec<&str> =
             distinct.iter().zip(&files).filter(|(_, file)| file.is_none()).map(|(piece, _)| *piece).collect();
+        // The second parser is slow, so that it is given only so much; what is read plainly has one reading.
+        let to_read: usize = others.iter().map(|piece| piece.len()).sum();
+        let twice = to_read <= scan::LONGEST_SECOND;
         let mut agree = twice;
         let parsed = if others.is_empty() { Vec::new() } else { parse_all(&others, twice)? };
         let left = files.iter_mut().filter(|file| file.is_none());

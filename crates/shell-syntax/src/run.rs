@@ -155,6 +155,9 @@ impl Shell {
             if self.left.any() {
                 self.conditional = before + 1;
             }
+            if let Some(place) = self.stayed.take() {
+                self.directory = Some(place);
+            }
             let printed = self.deeper(|shell| shell.statement(statement, source, input, watch));
             if output.text().len() < scan::LONGEST {
                 output.push(&printed);
@@ -443,14 +446,7 @@ impl Shell {
         watch: &mut dyn Watch,
     ) -> Word {
         match binary.op {
-            ast::BinaryOp::And | ast::BinaryOp::Or => {
-                let mut output = self.deeper(|shell| shell.statement(&binary.left, source, input, watch));
-                let right = self.maybe(|shell| {
-                    shell.deeper(|shell| shell.statement(&binary.right, source, input, watch))
-                });
-                output.push(&right);
-                output
-            }
+            ast::BinaryOp::And | ast::BinaryOp::Or => self.and_or(binary, source, input, watch),
             ast::BinaryOp::Pipe | ast::BinaryOp::PipeAll => self.concurrently(|shell| {
                 let from = shell.commands.len();
                 let output = shell.in_subshell(|shell| {

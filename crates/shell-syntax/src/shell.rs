@@ -142,6 +142,14 @@ pub struct Shell {
     pub(crate) traps: Vec<String>,
     pub(crate) files: HashMap<String, FileContent>,
     pub(crate) directory: Option<Rc<str>>,
+    /// Where the shell still is if the list of commands that has just ended did not run to its end.
+    pub(crate) stayed: Option<Rc<str>>,
+    /// Whether any variable may hold one of several values.
+    pub(crate) unsure: bool,
+    /// How many commands the one that is read may be.
+    pub(crate) choices: usize,
+    /// Variables whose values are computed when they are set.
+    pub(crate) computed: Vec<String>,
     pub(crate) commands: Vec<SimpleCommand>,
     pub(crate) doubts: Vec<Doubt>,
     pub(crate) depth: usize,
@@ -185,6 +193,10 @@ impl Shell {
             traps: Vec::new(),
             files: HashMap::new(),
             directory,
+            stayed: None,
+            unsure: false,
+            choices: 1,
+            computed: Vec::new(),
             commands: Vec::new(),
             doubts: Vec::new(),
             depth: 0,
@@ -326,11 +338,11 @@ impl Shell {
         if let Value::List(words) = &value {
             self.kept += words.iter().map(|word| word.text().len() + 64).sum::<usize>();
         }
-        let value = match self.variables.get(&name) {
-            Some(before) if self.conditional > self.within_turn => either(&name, &before.value, value),
-            _ => value,
-        };
-        self.variables.insert(&name, value);
+        if self.conditional > self.within_turn {
+            self.set_perhaps(&name, value);
+        } else {
+            self.variables.insert(&name, value);
+        }
     }
 
     /// The variable that a reference variable stands for; itself for others.
@@ -338,7 +350,9 @@ impl Shell {
         let mut name = name;
         for _ in 0..8 {
             match self.variables.get(name) {
-                Some(Variable { names_another: true, value: Value::Scalar(target) }) => name = target.text(),
+                Some(Variable { names_another: true, value: Value::Scalar(target), .. }) => {
+                    name = target.text();
+                }
                 _ => break,
             }
         }

@@ -81,11 +81,47 @@ fn req_a10_words_are_folded_to_what_the_program_gets() {
 
 #[test]
 fn req_a10_what_is_not_known_is_a_hole() {
-    for text in ["$X -rf /", "$(curl x) -rf /", "a=ls; false || a=rm; $a -rf /", "\"$(date)\" -rf /"] {
+    for text in ["$X -rf /", "$(curl x) -rf /", "a=ls; test x || a=$b; $a -rf /", "\"$(date)\" -rf /"] {
         let parsed = run(text);
         let last = parsed.commands.iter().rev().find(|command| !command.argv.is_empty()).unwrap();
         assert!(last.argv[0].is_unknown(), "{text}: {last:?}");
     }
+}
+
+#[test]
+fn req_a10_a_variable_of_a_few_values_stands_for_each_of_them() {
+    for text in [
+        "a=ls; test -e x && a=rm; $a -rf /",
+        "if test -e x; then a=rm; else a=ls; fi; $a -rf /",
+        "case $1 in x) a=ls;; y) a=rm;; *) a=cat;; esac; $a -rf /",
+        "a=ls; false || a=rm; $a -rf /",
+        "a=rm; false && a=ls; $a -rf /",
+        "b=/tmp/x; test -e x && b=/; rm -rf $b",
+        "test -e x && a=echo; $a rm -rf /",
+    ] {
+        ends_with(text, "rm -rf /");
+    }
+    assert_eq!(lines("a=ls; false && a=rm; $a x"), ["false", "ls x"]);
+    assert_eq!(lines("a=ls; true || a=rm; $a x"), ["true", "ls x"]);
+    assert_eq!(lines("a=ls; true && a=rm; $a x"), ["true", "rm x"]);
+    // Every such variable multiplies the commands, so that there is an end to it.
+    let many: String = (0..12).map(|at| format!("v{at}=a; test x && v{at}=b; ")).collect();
+    let all: String = (0..12).map(|at| format!("$v{at} ")).collect();
+    assert!(run(&format!("{many} echo {all}")).commands.len() < 100);
+}
+
+/// What is plain has one reading however long it is; of anything else the second parser is given only so much.
+#[test]
+fn req_a10_long_plain_text_is_read_as_a_whole() {
+    let many = |line: fn(usize) -> String| (0..3000).map(line).collect::<Vec<_>>().join("\n");
+    let plain = many(|at| format!("echo line{at} > out{at}.txt && cat out{at}.txt"));
+    assert!(plain.len() > 2 * 64 * 1024);
+    assert_eq!(run(&plain).doubts, []);
+    assert_eq!(lines(&format!("{plain}\nreboot")).last().map(String::as_str), Some("reboot"));
+    let words = (0..15_000).map(|at| format!("w{at}")).collect::<Vec<_>>().join(" ");
+    assert_eq!(run(&format!("echo {words}")).doubts, []);
+    let other = many(|at| format!("x{at}=(a \"${{y{at}[@]/a/b}}\" <(ls {at}))"));
+    assert!(run(&other).doubts.contains(&Doubt::Disagreement));
 }
 
 #[test]

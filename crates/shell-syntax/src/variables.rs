@@ -18,11 +18,15 @@ pub(crate) enum Value {
 pub(crate) struct Variable {
     pub value: Value,
     pub names_another: bool,
+    /// Where the value is not known and one of these.
+    pub values: Vec<Word>,
+    /// Set by a branch that may not have run.
+    pub perhaps_unset: bool,
 }
 
 impl From<Value> for Variable {
     fn from(value: Value) -> Self {
-        Self { value, names_another: false }
+        Self { value, names_another: false, values: Vec::new(), perhaps_unset: false }
     }
 }
 
@@ -66,7 +70,10 @@ impl Variables {
 
     /// The variable itself, to be changed in place; an empty list when there is none.
     pub fn change(&mut self, name: &str) -> &mut Variable {
-        self.slot(name, Keep::Value).variable.get_or_insert_with(|| Value::List(Vec::new()).into())
+        let variable = &mut self.slot(name, Keep::Value).variable;
+        let variable = variable.get_or_insert_with(|| Value::List(Vec::new()).into());
+        variable.values.clear();
+        variable
     }
 
     pub fn enter_subshell(&mut self) {
@@ -94,6 +101,7 @@ impl Variables {
             {
                 let value = std::mem::replace(&mut now.value, Value::List(Vec::new()));
                 now.value = join(&before.name, &outside.value, value);
+                now.values.clear();
             }
             if !alike(slot.variable.as_ref(), before.slot.variable.as_ref()) {
                 any = true;

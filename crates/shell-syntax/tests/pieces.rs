@@ -132,7 +132,9 @@ fn req_a10_a_piece_is_read_as_it_is_in_the_whole_text() {
 
 #[test]
 fn req_a10_a_long_script_is_seen_by_both_parsers() {
-    let block = "if [ -f \"$SRC\" ]; then\n  cc -o \"build/$NAME\" \"$SRC\" || exit 1\nfi\nls -l src\n";
+    let block =
+        "if [ -f \"$SRC\" ]; then\n  cc -o \"build/$NAME\" \"$SRC\" || exit 1\nfi\ncat <<EOF\n$NAME\nEOF\n";
+    assert!(!cofferdam_shell_syntax::is_plain(block));
     let script = block.repeat(1 << 11);
     assert!(script.len() > 128 * 1024, "longer than the second parser reads at once");
     assert_eq!(read(&script, 8 * 1024).doubts, [], "but nothing in it is new after the first block");

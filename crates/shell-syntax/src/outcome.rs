@@ -1,0 +1,281 @@
+//! What surely happened and what may have: lists of `&&` and `||`, and variables that hold one of a few values then.
+
+use std::rc::Rc;
+
+use shuck_ast as ast;
+
+use crate::shell::{Value, Variable, either};
+use crate::{Input, Redirect, Shell, SimpleCommand, Source, Watch, Word};
+
+/// A variable that may hold more values than this is not known.
+const MOST_VALUES: usize = 6;
+/// A command that may be more commands than this is not known: every such variable in it multiplies them.
+const MOST_CHOICES: usize = 8;
+/// How many commands of a list are looked at to know how it ends.
+const LONGEST_LIST: usize = 16;
+/// Commands that nobody expects to fail.
+const SUCCEED: &[&str] =
+    &["echo", "printf", "pwd", "ls", "mkdir", "date", "whoami", "export", "umask", "clear", "touch"];
+/// Places that nobody empties.
+const GRAVE: &[&str] = &[
+    "/",
+    "/bin",
+    "/boot",
+    "/dev",
+    "/etc",
+    "/home",
+    "/lib",
+    "/lib64",
+    "/opt",
+    "/proc",
+    "/root",
+    "/sbin",
+    "/srv",
+    "/sys",
+    "/usr",
+    "/usr/bin",
+    "/usr/lib",
+    "/usr/local",
+    "/var",
+    "/var/lib",
+];
+
+impl Shell {
+    /// `a && b`, `a || b`.
+    pub(crate) fn and_or(
+        &mut self,
+        binary: &ast::BinaryCommand,
+        source: &str,
+        input: &Input,
+        watch: &mut dyn Watch,
+    ) -> Word {
+        let and = binary.op == ast::BinaryOp::And;
+        let before = self.directory.clone();
+        let mut output = self.deeper(|shell| shell.statement(&binary.left, source, input, watch));
+        let mut right =
+            |shell: &mut Self| shell.deeper(|shell| shell.statement(&binary.right, source, input, watch));
+        match self.surely(&binary.left, source, 0) {
+            Some(success) if success == and => {
+                let printed = right(self);
+                output.push(&printed);
+                return output;
+            }
+            // It is looked at, and nothing comes of it.
+            Some(_) => {
+                self.in_subshell(|shell| shell.perhaps(right));
+                return output;
+            }
+            None => {}
+        }
+        let stayed = self.stayed.take();
+        let reached = self.directory.clone();
+        let moves = |statement: &ast::Stmt| {
+            let text = statement.span.slice(source);
+            text.split_whitespace().next().is_some_and(|word| matches!(word, "cd" | "pushd" | "popd"))
+                && !matches!(statement.command, ast::Command::Binary(_))
+        };
+        let place = if moves(&binary.left) { before } else { reached.clone() };
+        let failed = stayed.clone().or(place);
+        if !and {
+            self.directory.clone_from(&failed);
+        }
+        let printed = self.maybe(right);
+        output.push(&printed);
+        if and {
+            // At home less is at stake, and these fail for nobody.
+            let last = binary.left.span.slice(source).rsplit("&&").next().unwrap_or_default();
+            let succeeds = last.split_whitespace().next().is_some_and(|name| SUCCEED.contains(&name));
+            let at_home = failed.as_deref() == Some(self.surroundings.home.as_str());
+            let left_behind = !(moves(&binary.left) || at_home && succeeds)
+                && failed != self.directory
+                && self.is_grave(failed.as_deref())
+                && !self.is_grave(self.directory.as_deref());
+            let within = self.stayed.take();
+            self.stayed = stayed.or(within).or(failed.filter(|_| left_behind));
+        } else if self.directory == failed {
+            // `… || exit` goes on only after what is in front of it.
+            let text = binary.right.span.slice(source);
+            let leaves = ["exit", "return", "break", "continue", "die", "fail"].iter();
+            self.stayed = stayed.filter(|_| !leaves.into_iter().any(|word| text.contains(word)));
+            self.directory = reached;
+        } else if self.is_grave(reached.as_deref()) {
+            self.directory = reached;
+        }
+        output
+    }
+
+    /// Of two places where the shell may be, the one to believe is the one where more is at stake.
+    fn is_grave(&self, place: Option<&str>) -> bool {
+        place.is_some_and(|place| place == self.surroundings.home || GRAVE.contains(&place))
+    }
+
+    /// After a branch that may not have run, the shell may still be where it was before.
+    pub(crate) fn may_have_stayed(&mut self, before: Option<Rc<str>>) {
+        if before != self.directory
+            && self.is_grave(before.as_deref())
+            && !self.is_grave(self.directory.as_deref())
+        {
+            self.stayed = before;
+        }
+    }
+
+    /// Whether a statement succeeds or fails whatever the machine is like.
+    fn surely(&self, statement: &ast::Stmt, source: &str, depth: usize) -> Option<bool> {
+        // A file that cannot be opened makes anything fail; of long lists only the end is looked at.
+        if depth > LONGEST_LIST
+            || matches!(statement.terminator, Some(ast::StmtTerminator::Background(_)))
+            || !statement.redirects.is_empty()
+        {
+            return None;
+        }
+        let success = match &statement.command {
+            ast::Command::Simple(simple) if simple.args.is_empty() && simple.assignments.is_empty() => {
+                let name = simple.name.span.slice(source);
+                let known = match name {
+                    "true" | ":" => true,
+                    "false" => false,
+                    _ => return None,
+                };
+                if self.names.functions.contains_key(name) || self.names.aliases.contains_key(name) {
+                    return None;
+                }
+                known
+            }
+            ast::Command::Binary(binary) => {
+                let sides = (
+                    self.surely(&binary.left, source, depth + 1),
+                    self.surely(&binary.right, source, depth + 1),
+                );
+                match (binary.op, sides) {
+                    (ast::BinaryOp::And, (Some(false), _) | (_, Some(false))) => false,
+                    (ast::BinaryOp::And, (Some(true), Some(true))) => true,
+                    (ast::BinaryOp::Or, (Some(true), _) | (_, Some(true))) => true,
+                    (ast::BinaryOp::Or, (Some(false), Some(false))) => false,
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        };
+        Some(success != statement.negated)
+    }
+
+    /// Sets a variable in a branch that may not run.
+    pub(crate) fn set_perhaps(&mut self, name: &str, value: Value) {
+        let Some(before) = self.variables.get(name) else {
+            let mut variable = Variable::from(value);
+            variable.perhaps_unset = true;
+            self.variables.insert(name, variable);
+            self.unsure = true;
+            return;
+        };
+        let mut values = match (&before.value, before.values.is_empty()) {
+            (Value::Scalar(word), true) => vec![word.clone()],
+            _ => before.values.clone(),
+        };
+        let perhaps_unset = before.perhaps_unset;
+        if let Value::Scalar(now) = &value
+            && !values.contains(now)
+        {
+            values.push(now.clone());
+        }
+        let few = matches!(value, Value::Scalar(_))
+            && values.len() > 1
+            && values.len() <= MOST_VALUES
+            && values.iter().all(|word| word.as_known().is_some());
+        let mut variable = Variable::from(either(name, &before.value, value));
+        variable.perhaps_unset = perhaps_unset;
+        if few {
+            self.unsure = true;
+            variable.values = values;
+        }
+        self.variables.insert(name, variable);
+    }
+
+    /// The first variable in a command that holds one of a few values, with these.
+    fn one_of_few(&self, text: &str) -> Option<(String, Vec<Word>)> {
+        text.split('$').skip(1).find_map(|part| {
+            let name = self.referred(name_at(part));
+            let values = &self.variables.get(name)?.values;
+            (!values.is_empty()).then(|| (name.to_owned(), values.clone()))
+        })
+    }
+
+    /// A command that names a variable of a few values is one of a few commands.
+    pub(crate) fn each_value(
+        &mut self,
+        simple: &ast::SimpleCommand,
+        redirects: &[Redirect],
+        source: &str,
+        input: &Input,
+        watch: &mut dyn Watch,
+    ) -> Option<Word> {
+        let (name, values) = self.one_of_few(simple.span.slice(source))?;
+        let before = self.variables.get(&name).cloned()?;
+        let choices = self.choices;
+        self.choices *= values.len();
+        if self.choices > MOST_CHOICES {
+            self.choices = choices;
+            return None;
+        }
+        let (directory, mut outputs) = (self.directory.clone(), Vec::new());
+        let (mut places, mut changed) = (Vec::new(), false);
+        for value in values {
+            let mut variable = Variable::from(Value::Scalar(value.clone()));
+            variable.perhaps_unset = before.perhaps_unset;
+            self.variables.insert(&name, variable);
+            self.directory.clone_from(&directory);
+            outputs.push(self.deeper(|shell| {
+                shell.maybe(|shell| shell.simple(simple, redirects.to_vec(), source, input, watch))
+            }));
+            places.push(self.directory.clone());
+            let now = self.variables.get(&name).map(|variable| &variable.value);
+            changed |= !matches!(now, Some(Value::Scalar(now)) if *now == value);
+        }
+        if changed {
+            // `: ${X:=…}`, `read X`: the command has set it.
+            let unknown = Word::unknown(Some(Source::Variable(name.clone())));
+            self.variables.insert(&name, Value::Scalar(unknown));
+        } else {
+            self.variables.insert(&name, before);
+        }
+        self.choices = choices;
+        let grave = places.iter().position(|place| self.is_grave(place.as_deref()));
+        let alike = places.iter().all(|place| *place == places[0]);
+        self.directory = match grave {
+            Some(at) => places.swap_remove(at),
+            None => places.pop().flatten().filter(|_| alike),
+        };
+        let last = outputs.pop()?;
+        let known = outputs.iter().all(|output| *output == last);
+        Some(if known { last } else { Word::unknown(None) })
+    }
+
+    /// `$X reboot` where `X` may be nothing at all: then the next word is the command.
+    pub(crate) fn without_first(
+        &mut self,
+        simple: &ast::SimpleCommand,
+        command: &SimpleCommand,
+        source: &str,
+        watch: &mut dyn Watch,
+    ) {
+        let Some(text) = simple.name.span.slice(source).strip_prefix('$') else { return };
+        let Some(Variable { perhaps_unset: true, value: Value::Scalar(value), .. }) =
+            self.variables.get(self.referred(name_at(text)))
+        else {
+            return;
+        };
+        let whole = text.trim_matches(['{', '}']) == name_at(text);
+        let rest = command.argv.get(value.text().split_whitespace().count()..).unwrap_or_default();
+        if whole && rest.first().is_some_and(|next| !next.text().starts_with('-')) {
+            let argv = rest.to_vec();
+            self.emit(SimpleCommand { argv: argv.into(), ..command.clone() }, watch);
+        }
+    }
+}
+
+/// The name behind a `$`.
+fn name_at(text: &str) -> &str {
+    let text = text.strip_prefix('{').unwrap_or(text);
+    let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
+    &text[..end]
+}
