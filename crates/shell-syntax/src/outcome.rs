@@ -250,6 +250,22 @@ impl Shell {
         Some(if known { last } else { Word::unknown(None) })
     }
 
+    /// A file that is named by such a variable is one of a few files.
+    pub(crate) fn each_redirect(&mut self, redirects: &[ast::Redirect], source: &str, watch: &mut dyn Watch) {
+        for redirect in redirects.iter().filter(|redirect| redirect.heredoc().is_none()) {
+            let Some((name, values)) = self.one_of_few(redirect.span.slice(source)) else { continue };
+            let Some(before) = self.variables.get(&name).cloned() else { continue };
+            for value in values {
+                self.variables.insert(&name, Value::Scalar(value));
+                let (redirects, _) = self.redirects(std::slice::from_ref(redirect), source, watch);
+                let argv = vec![Word::known("printf"), Word::known("x")];
+                let input = Input::Inherited;
+                self.emit(SimpleCommand { argv: argv.into(), redirects, ..self.blank(&input) }, watch);
+            }
+            self.variables.insert(&name, before);
+        }
+    }
+
     /// `$X reboot` where `X` may be nothing at all: then the next word is the command.
     pub(crate) fn without_first(
         &mut self,

@@ -243,6 +243,9 @@ impl Shell {
         input: &Input,
         watch: &mut dyn Watch,
     ) -> Word {
+        if self.unsure {
+            self.each_redirect(&statement.redirects, source, watch);
+        }
         let (redirects, own_input) = self.redirects(&statement.redirects, source, watch);
         let input = own_input.as_ref().unwrap_or(input);
         let target = redirects
