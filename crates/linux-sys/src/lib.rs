@@ -9,6 +9,7 @@ pub mod beside;
 pub mod child;
 pub mod clone;
 pub mod descriptors;
+pub mod early;
 pub mod exec;
 pub mod footprint;
 pub mod hardening;
