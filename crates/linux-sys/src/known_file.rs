@@ -21,6 +21,12 @@ pub fn open(path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
 }
 
+/// Finds out how this processor hashes fastest, before somebody waits for a hash: to ask it is slow in a virtual machine.
+/// A process that shares this one's memory need not ask again.
+pub fn get_ready() {
+    let _ = Sha256::digest(b"");
+}
+
 /// The SHA-256 of what is in a file, in hexadecimal digits.
 pub fn sha256(mut file: &File) -> io::Result<String> {
     let length = file.metadata()?.len();
