@@ -10,6 +10,7 @@ pub mod child;
 pub mod clone;
 pub mod descriptors;
 pub mod early;
+pub mod ending;
 pub mod exec;
 pub mod footprint;
 pub mod hardening;
