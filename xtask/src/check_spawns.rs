@@ -15,6 +15,7 @@ const PLACES: &[(&str, &str)] = &[
     ("crates/linux-sys/src/exec.rs", "the end of a launch"),
     ("crates/linux-sys/src/beside.rs", "a helper that makes a namespace, lets go of the old root and ends"),
     ("crates/linux-sys/src/probe/", "calls of a hostile program, for tests"),
+    ("crates/linux-sys/src/bare/copy.rs", "the first process of a sandbox, before the C library"),
     ("crates/linux-sys/src/bare/replace.rs", "the end of the shim, which becomes another program"),
     ("crates/docker/build.rs", "the compiler, for the programs that are put into containers"),
     ("crates/cli/build.rs", "the compiler, for the first instructions of the program"),

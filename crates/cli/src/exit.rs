@@ -3,8 +3,6 @@
 //! Small numbers are answers (`approvals check` and `read-guard` give theirs with them), so mistakes and
 //! failures use the numbers of `sysexits.h`: a typing mistake can never be read as a verdict.
 
-use std::process::ExitCode;
-
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -44,11 +42,5 @@ impl Exit {
             Self::NotStarted => 125,
             Self::Command(status) => status,
         }
-    }
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        ExitCode::from(exit.status())
     }
 }

@@ -23,11 +23,16 @@ mod settings;
 mod terminal;
 mod waiting;
 
-use std::process::ExitCode;
+use cofferdam_linux_sys::{ending, hardening};
 
-use cofferdam_linux_sys::hardening;
+use exit::Exit;
 
-fn main() -> ExitCode {
+fn main() -> ! {
+    ending::at_once(whole().status())
+}
+
+/// All of it, from what was typed to how it ends.
+fn whole() -> Exit {
     // Before anything is read: from here on no other process of the user can look into this one. What the
     // kernel refused is told by the commands that report protection.
     hardening::apply();
@@ -35,11 +40,11 @@ fn main() -> ExitCode {
     let begun = commands::begin();
     let args = match args::parse() {
         Ok(args) => args,
-        Err(exit) => return exit.into(),
+        Err(exit) => return exit,
     };
     match commands::run(args, begun) {
-        Ok(exit) => exit.into(),
-        Err(failure) => failure.report().into(),
+        Ok(exit) => exit,
+        Err(failure) => failure.report(),
     }
 }
 

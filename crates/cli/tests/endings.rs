@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::process::Child;
 
@@ -148,7 +149,9 @@ fn req_i03_the_first_process_holds_no_stream_of_the_command() {
     // The launcher itself has the pipe, too; what the first process and the command have is looked at from outside.
     let mut rest = Vec::new();
     let launcher = child.id();
-    let pipe = fs::read_link(format!("/proc/{launcher}/fd/1")).unwrap();
+    // By our own end of it: nobody but root looks into the launcher.
+    let own = child.stdout.as_ref().expect("standard output is a pipe").as_raw_fd();
+    let pipe = fs::read_link(format!("/proc/self/fd/{own}")).unwrap();
     let holders = || {
         let processes = fs::read_dir("/proc").unwrap().flatten();
         let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -218,6 +221,22 @@ fn req_i03_a_launcher_killed_at_any_moment_leaves_nothing() {
     assert_eq!(mounts(), before);
     let names: Vec<_> = fs::read_dir(&place.workspace).unwrap().collect();
     assert!(names.is_empty(), "{names:?}");
+}
+
+/// The first process of the sandbox is begun before anything has looked at what this one was started with.
+#[test]
+fn req_i03_however_the_launcher_was_started_the_status_is_the_commands_own() {
+    let place = Place::new();
+    for (before, behind) in
+        [("", "<&-"), ("", "<&- >&- 2>&-"), ("env --ignore-signal=CHLD", ""), ("setsid -w", "")]
+    {
+        let text = format!("exec {before} {BINARY} run -- bash -c 'echo once >>seen; exit 7' {behind}");
+        let outcome =
+            Cofferdam::new("/bin/bash", &place.home).current_dir(&place.workspace).args(["-c", &text]).run();
+        assert_eq!(outcome.status(), 7, "{before} {behind}: {}", outcome.stderr());
+        assert_eq!(place.home.read("project/seen"), "once\n", "{before} {behind}");
+        fs::remove_file(place.workspace.join("seen")).expect("the command has made it");
+    }
 }
 
 #[test]

@@ -21,6 +21,9 @@ impl Namespaces {
     pub const UTS: Self = Self(libc::CLONE_NEWUTS as u64);
     pub const CGROUP: Self = Self(libc::CLONE_NEWCGROUP as u64);
 
+    /// What the first process of a sandbox begins in.
+    pub const OF_A_SANDBOX: Self = Self(crate::bare::NAMESPACES);
+
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)

@@ -25,6 +25,12 @@ pub fn open(path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
 }
 
+/// Finds out how this processor hashes fastest, before somebody waits for a hash: to ask it is slow in a virtual machine.
+/// A process that shares this one's memory need not ask again.
+pub fn get_ready() {
+    let _ = Sha256::digest(b"");
+}
+
 /// A state of a file. Whoever writes to it, or changes its mode or its owner, changes one of these numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct State([i64; 7]);

@@ -9,6 +9,8 @@ pub mod beside;
 pub mod child;
 pub mod clone;
 pub mod descriptors;
+pub mod early;
+pub mod ending;
 pub mod exec;
 pub mod footprint;
 pub mod hardening;

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, RestrictionStatus, Ruleset, RulesetAttr,
+    ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr, RulesetCreated,
     RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 use rustix::fs::{CWD, FileType, Mode, OFlags};
@@ -34,14 +34,23 @@ pub enum Right {
     Device,
 }
 
+/// Rules that hold for nobody yet.
+#[derive(Debug)]
+pub struct Ready(RulesetCreated);
+
 /// Restricts this process, and whatever it starts, for good: all can be read, and below these paths written.
 pub fn restrict(writable: &[Text]) -> io::Result<Enforcement> {
+    get_ready(writable)?.enforce()
+}
+
+/// The same, but for the last step.
+pub fn get_ready(writable: &[Text]) -> io::Result<Ready> {
     let mut rules = vec![rule(Path::new("/"), Right::Read)?];
     for path in writable {
         let right = if path.as_path().starts_with("/dev") { Right::Device } else { Right::Write };
         rules.push(rule(path.as_path(), right)?);
     }
-    enforce(rules)
+    ready(rules)
 }
 
 /// The same for a process that sees the whole host: nothing but this can be opened. What is gone by now, or cannot be
@@ -54,7 +63,7 @@ pub fn restrict_to(grants: &[(PathBuf, Right)]) -> io::Result<Enforcement> {
         )
     };
     let rules = grants.iter().map(|(path, right)| rule(path, *right));
-    enforce(rules.filter(|rule| !rule.as_ref().is_err_and(gone)).collect::<io::Result<_>>()?)
+    ready(rules.filter(|rule| !rule.as_ref().is_err_and(gone)).collect::<io::Result<_>>()?)?.enforce()
 }
 
 type Rule = PathBeneath<OwnedFd>;
@@ -73,23 +82,30 @@ fn rule(path: &Path, right: Right) -> io::Result<Rule> {
     Ok(PathBeneath::new(descriptor, access))
 }
 
-fn enforce(rules: Vec<Rule>) -> io::Result<Enforcement> {
-    let status = apply(rules).map_err(|error| io::Error::other(error.to_string()))?;
-    Ok(match status.ruleset {
-        RulesetStatus::FullyEnforced if status.no_new_privs => Enforcement::Full,
-        RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => Enforcement::Part,
-        RulesetStatus::NotEnforced => Enforcement::None,
-    })
+impl Ready {
+    /// From here on they hold for this process, and for whatever it starts.
+    pub fn enforce(self) -> io::Result<Enforcement> {
+        let status = self.0.restrict_self().map_err(|error| io::Error::other(error.to_string()))?;
+        Ok(match status.ruleset {
+            RulesetStatus::FullyEnforced if status.no_new_privs => Enforcement::Full,
+            RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => Enforcement::Part,
+            RulesetStatus::NotEnforced => Enforcement::None,
+        })
+    }
 }
 
-fn apply(rules: Vec<Rule>) -> Result<RestrictionStatus, RulesetError> {
+fn ready(rules: Vec<Rule>) -> io::Result<Ready> {
+    ruleset(rules).map(Ready).map_err(|error| io::Error::other(error.to_string()))
+}
+
+fn ruleset(rules: Vec<Rule>) -> Result<RulesetCreated, RulesetError> {
     // What an older kernel lacks is left out here, and shows in the status, which decides.
     let ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(INTERFACE))?
         .scope(Scope::from_all(INTERFACE))?
         .create()?;
-    ruleset.add_rules(rules.into_iter().map(Ok::<_, RulesetError>))?.restrict_self()
+    ruleset.add_rules(rules.into_iter().map(Ok::<_, RulesetError>))
 }
 
 fn open(path: &Path) -> io::Result<OwnedFd> {

@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use cofferdam_linux_sys::clone::{self, Cloned, Namespaces};
+use cofferdam_linux_sys::early::{self, Early};
 use cofferdam_linux_sys::exec::Image;
 use rustix::process::Signal;
 
@@ -22,7 +23,7 @@ pub use crate::stages::Doors;
 use crate::text::Text;
 
 /// Namespaces that exist, with a first process in them that waits for its plan. Made before the launcher reads
-/// anything secret, because that process begins as a copy of the launcher.
+/// anything secret, because that process begins as a copy of the launcher: here, or before the C library began.
 #[derive(Debug)]
 pub struct Prepared {
     channel: Channel,
@@ -108,6 +109,15 @@ impl Answered {
 /// own) is left unused: this comes before anybody knows what the plan will be. Where they are refused, there is a process
 /// without them, which builds only what a plan for the best effort asks for.
 pub fn prepare() -> io::Result<Prepared> {
+    match early::take() {
+        Early::Copy { channel, user, group } => {
+            pid_one::run(&Channel::from_connected(channel), Identity { user, group })
+        }
+        Early::Copied { channel, process, pid } => {
+            return Ok(Prepared { channel: Channel::from_connected(channel), process, pid, refused: None });
+        }
+        Early::Nothing => {}
+    }
     make_namespaces().or_else(|error| {
         let step = NAMESPACES.to_owned();
         without_namespaces(Problem { step, error: error.to_string(), errno: error.raw_os_error() })
@@ -131,13 +141,6 @@ fn without_namespaces(why: Problem) -> io::Result<Prepared> {
 }
 
 fn make_namespaces() -> io::Result<Prepared> {
-    // The network namespace is not among them: the first process makes it while this one makes the plan.
-    let namespaces = Namespaces::USER
-        .and(Namespaces::PID)
-        .and(Namespaces::MOUNT)
-        .and(Namespaces::IPC)
-        .and(Namespaces::UTS)
-        .and(Namespaces::CGROUP);
     let identity = Identity::own();
     // Only root can let go of its groups; anyone else keeps them inside, where a file may still be open to one.
     // The root of a container may be such another.
@@ -148,7 +151,7 @@ fn make_namespaces() -> io::Result<Prepared> {
         }
     }
     let (ours, theirs) = Channel::pair()?;
-    match clone::clone(namespaces)? {
+    match clone::clone(Namespaces::OF_A_SANDBOX)? {
         Cloned::Child => {
             // Held open here, it would hide the launcher's end from this process for ever.
             drop(ours);

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use cofferdam_linux_sys::{
     beside::{self, Beside},
-    descriptors, hardening,
+    descriptors, hardening, known_file,
     privileges::{self, Bounded},
     seccomp as filter, signals,
 };
@@ -111,6 +111,9 @@ pub fn confine(begun: Begun, plan: &Plan) -> Result<(Confined, Report, Doors), P
     // The old root goes beside what follows.
     beside.detach_old_root();
     report.enforced(LayerName::Files, format!("{} operations", ahead + plan.files.len()));
+    // Whatever can be is done here: the network takes longer than all that came before.
+    let landlock = step("Landlock", landlock::get_ready(&plan.writable))?;
+    known_file::get_ready();
 
     // From here on the only network is a loopback that nobody else has.
     let mut doors = Doors::new();
@@ -135,7 +138,7 @@ pub fn confine(begun: Begun, plan: &Plan) -> Result<(Confined, Report, Doors), P
     report.enforced(LayerName::Capabilities, "none left in any set, and locked");
 
     // From here on nothing outside the writable paths can be written to, whatever the mounts say.
-    match (step("Landlock", landlock::restrict(&plan.writable))?, plan.isolation) {
+    match (step("Landlock", landlock.enforce())?, plan.isolation) {
         (Enforcement::Full, _) => report.enforced(LayerName::Landlock, "files, signals, abstract sockets"),
         // What an older kernel lacks of it (truncation, device requests, signals, abstract sockets) the mounts and
         // the other namespaces close as well; refusing there would leave people with no sandbox at all.

@@ -10,6 +10,7 @@ pub mod number {
     pub const READ: usize = 0;
     pub const WRITE: usize = 1;
     pub const CLOSE: usize = 3;
+    pub const RT_SIGACTION: usize = 13;
     pub const RT_SIGPROCMASK: usize = 14;
     pub const IOCTL: usize = 16;
     pub const SOCKET: usize = 41;
@@ -18,6 +19,7 @@ pub mod number {
     pub const SENDMSG: usize = 46;
     pub const BIND: usize = 49;
     pub const LISTEN: usize = 50;
+    pub const SOCKETPAIR: usize = 53;
     pub const SETSOCKOPT: usize = 54;
     pub const GETSOCKOPT: usize = 55;
     pub const EXECVE: usize = 59;
@@ -37,6 +39,7 @@ pub mod number {
     pub const SIGNALFD4: usize = 289;
     pub const PRLIMIT64: usize = 302;
     pub const STATX: usize = 332;
+    pub const CLONE3: usize = 435;
 }
 
 #[cfg(target_arch = "aarch64")]
@@ -52,6 +55,7 @@ pub mod number {
     pub const SIGNALFD4: usize = 74;
     pub const CAPGET: usize = 90;
     pub const CAPSET: usize = 91;
+    pub const RT_SIGACTION: usize = 134;
     pub const RT_SIGPROCMASK: usize = 135;
     pub const SETRESUID: usize = 147;
     pub const GETRESUID: usize = 148;
@@ -61,6 +65,7 @@ pub mod number {
     pub const UMASK: usize = 166;
     pub const PRCTL: usize = 167;
     pub const SOCKET: usize = 198;
+    pub const SOCKETPAIR: usize = 199;
     pub const BIND: usize = 200;
     pub const LISTEN: usize = 201;
     pub const CONNECT: usize = 203;
@@ -71,6 +76,7 @@ pub mod number {
     pub const EXECVE: usize = 221;
     pub const PRLIMIT64: usize = 261;
     pub const STATX: usize = 291;
+    pub const CLONE3: usize = 435;
 }
 
 /// One call with up to six arguments; those that it does not take are zero.

@@ -20,6 +20,13 @@ const TCGETS: usize = 0x5401;
 #[derive(Debug)]
 pub struct Descriptor(pub(super) i32);
 
+impl Descriptor {
+    /// Its number, for whoever closes it from now on.
+    pub fn into_number(self) -> i32 {
+        core::mem::ManuallyDrop::new(self).0
+    }
+}
+
 impl Drop for Descriptor {
     fn drop(&mut self) {
         // Nothing can be done about a descriptor that cannot be closed.

@@ -8,6 +8,17 @@ pub struct Laid<'a> {
     pub bytes: &'a [u8],
 }
 
+/// What the first instructions of the program are to do, by what it was started with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// Everything is done; this is the status.
+    Done(u8),
+    /// A sandbox is wanted: its first process is begun beside the long way.
+    Sandbox,
+    /// Nothing; the long way begins.
+    LongWay,
+}
+
 impl<'a> Laid<'a> {
     /// All strings without their zero bytes, in order.
     fn strings(self) -> impl Iterator<Item = &'a [u8]> {

@@ -12,11 +12,13 @@
 
 mod call;
 mod closed;
+mod copy;
 mod errno;
 mod families;
 mod files;
 mod identity;
 mod laid;
+mod left;
 mod output;
 mod replace;
 mod sockets;
@@ -27,6 +29,7 @@ use alloc::vec::Vec;
 use core::ffi::CStr;
 
 pub use closed::close_to_others;
+pub use copy::{NAMESPACES, copy_into_namespaces};
 pub use errno::Errno;
 pub use families::few_families;
 pub use files::{
@@ -37,7 +40,8 @@ pub use identity::{
     Identities, bounding_capabilities_dropped, capabilities_cleared, change_mask, give_to, group_identities,
     no_new_privileges, set_groups, set_identities, user_identities,
 };
-pub use laid::Laid;
+pub use laid::{Asked, Laid};
+pub use left::{Found, Left};
 pub use output::write_all;
 pub use replace::replace_by;
 pub use sockets::{

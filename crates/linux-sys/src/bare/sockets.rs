@@ -15,6 +15,8 @@ const SO_PEERCRED: usize = 17;
 const SO_RCVTIMEO: usize = 20;
 const SO_SNDTIMEO: usize = 21;
 const SIOCOUTQ: usize = 0x5411;
+/// A kind of socket that keeps the borders of what is sent.
+const PACKETS: usize = 5;
 const MSG_NOSIGNAL: usize = 0x4000;
 const WAITING: usize = 1024;
 
@@ -90,10 +92,19 @@ pub fn connect_to(path: &CStr, patience_seconds: u64) -> Result<Descriptor, Errn
     Ok(socket)
 }
 
+/// The two ends of a connection of packets.
+#[expect(unsafe_code, reason = "the kernel fills two numbers of ours")]
+pub fn packet_pair() -> Result<(Descriptor, Descriptor), Errno> {
+    let mut ends = [-1_i32; 2];
+    let kind = PACKETS | SOCK_CLOEXEC;
+    // SAFETY: the call fills two 32-bit numbers, which are ours.
+    unsafe { call(number::SOCKETPAIR, [usize::from(AF_UNIX), kind, 0, ends.as_mut_ptr() as usize, 0, 0]) }?;
+    Ok((Descriptor(ends[0]), Descriptor(ends[1])))
+}
+
 /// A connection of packets to whoever listens under a path.
 #[expect(unsafe_code, reason = "the kernel reads an address of ours")]
 pub fn connect_packets(path: &CStr) -> Result<Descriptor, Errno> {
-    const PACKETS: usize = 5;
     let socket = socket(AF_UNIX, PACKETS)?;
     let mut address = [0_u8; 110];
     let bytes = path.to_bytes_with_nul();

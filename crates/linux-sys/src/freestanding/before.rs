@@ -1,18 +1,18 @@
 //! What comes before the C library: a look at what was asked for. Either that is done here and now, or everything is
-//! as the kernel left it and the C library begins.
+//! as the kernel left it and the C library begins; where a sandbox is wanted, in two processes at once.
 
 use core::arch::global_asm;
 use core::panic::PanicInfo;
 
-use crate::bare::{Laid, write_all};
+use crate::bare::{Asked, Laid, Left, copy_into_namespaces, write_all};
 use crate::end::exit;
 
-/// What is done first, by its one name: the status to end with, or nothing if it is not for here.
+/// What is done first, by its one name.
 #[macro_export]
 macro_rules! first {
     ($first:path) => {
         #[unsafe(no_mangle)]
-        fn cofferdam_asked(laid: $crate::bare::Laid<'_>) -> Option<u8> {
+        fn cofferdam_asked(laid: $crate::bare::Laid<'_>) -> $crate::bare::Asked {
             $first(laid)
         }
     };
@@ -20,7 +20,12 @@ macro_rules! first {
 
 unsafe extern "Rust" {
     /// Made by [`first!`] in the program itself.
-    safe fn cofferdam_asked(laid: Laid<'_>) -> Option<u8>;
+    safe fn cofferdam_asked(laid: Laid<'_>) -> Asked;
+}
+
+unsafe extern "C" {
+    /// In the program that these instructions are linked in front of (`early.rs`).
+    safe static cofferdam_left: Left;
 }
 
 // The stack, and the register in which the kernel may hand over something else, are kept for the C library.
@@ -64,8 +69,11 @@ unsafe extern "C" fn cofferdam_before(stack: *const usize) {
     let count = unsafe { *stack };
     // SAFETY: as the caller says; with an argument or a variable at least, or nothing is read.
     let Some(bytes) = (unsafe { one_piece(stack.add(1)) }) else { return };
-    if let Some(status) = cofferdam_asked(Laid { arguments: count, bytes }) {
-        exit(i32::from(status))
+    match cofferdam_asked(Laid { arguments: count, bytes }) {
+        Asked::Done(status) => exit(i32::from(status)),
+        // What could not be begun here is tried again on the long way, which tells why.
+        Asked::Sandbox => drop(copy_into_namespaces(&cofferdam_left)),
+        Asked::LongWay => {}
     }
 }
 
