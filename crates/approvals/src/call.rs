@@ -38,7 +38,11 @@ impl Call {
         let text = word.text();
         let name =
             text.bytes().rposition(|byte| matches!(byte, b'/' | b'\\')).map_or(text, |at| &text[at + 1..]);
-        let name = name.strip_suffix(".exe").or_else(|| name.strip_suffix(".EXE")).unwrap_or(name);
+        let name = match name.as_bytes().last() {
+            Some(b'e') => name.strip_suffix(".exe").unwrap_or(name),
+            Some(b'E') => name.strip_suffix(".EXE").unwrap_or(name),
+            _ => name,
+        };
         let hole = word.is_unknown() && name.contains(HOLE);
         (!hole && !name.is_empty()).then_some(name)
     }

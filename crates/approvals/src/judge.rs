@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
 
 use cofferdam_shell_syntax::{
     Doubt, HOLE, Input, RedirectKind, Shell, SimpleCommand, Source, Surroundings, Watch, Word, misleading,
@@ -53,8 +53,8 @@ fn judge_with(command: &str, context: &Context, calls: Option<Vec<Call>>) -> (Ve
         calls,
         depth: 0,
         unpacked: false,
-        judged: HashSet::new(),
-        harmless_targets: HashSet::new(),
+        judged: Prints::default(),
+        harmless_targets: Prints::default(),
         links: Vec::new(),
         git_names: Vec::new(),
         memory: RandomState::new(),
@@ -111,6 +111,28 @@ pub(crate) const FLOODS: Report = Report::deny(
     "It starts processes without end and without waiting for any of them.",
 );
 
+/// Sums that are made with the keys of a judgement already, so they are kept by their own value.
+pub(crate) type Prints = HashSet<u64, BuildHasherDefault<AsItIs>>;
+
+#[derive(Default)]
+pub(crate) struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(self.0.rotate_left(8) ^ u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, sum: u64) {
+        self.0 = sum;
+    }
+}
+
 pub(crate) struct Judge<'a> {
     pub context: &'a Context,
     pub findings: Vec<Finding>,
@@ -120,9 +142,9 @@ pub(crate) struct Judge<'a> {
     /// Whether an archive from the network has been unpacked by this text.
     pub unpacked: bool,
     /// Calls that were looked at and would be judged the same again.
-    pub judged: HashSet<u64>,
+    pub judged: Prints,
     /// Files that may be written, as far as their names tell.
-    pub harmless_targets: HashSet<u64>,
+    pub harmless_targets: Prints,
     /// Names that this text has given to other files, and what they stand for.
     pub links: Vec<crate::links::Link>,
     /// Names that this text has given to git commands.
@@ -199,13 +221,11 @@ impl Judge<'_> {
         if let Some(calls) = &mut self.calls {
             calls.push(call.clone());
         }
-        if let Some(print) = fingerprint(call, &self.memory) {
-            if self.judged.contains(&print) {
-                return;
-            }
-            if repeats_itself(program, call) {
-                self.judged.insert(print);
-            }
+        if repeats_itself(program, call)
+            && let Some(print) = fingerprint(call, &self.memory)
+            && !self.judged.insert(print)
+        {
+            return;
         }
         self.service_script(call);
         self.hidden_names(program, call);
@@ -445,6 +465,9 @@ fn fingerprint(call: &Call, memory: &RandomState) -> Option<u64> {
 
 /// `:(){:|:&};:`, under any name.
 fn names_fork_bomb(command: &str) -> bool {
+    if !command.contains('(') || !command.contains('{') {
+        return false;
+    }
     let tight: String = command.chars().filter(|c| !c.is_whitespace()).collect();
     tight.match_indices("(){").any(|(at, _)| {
         let name = tight[..at].rsplit([';', '&', '|', '\'', '"', '(', ')']).next().unwrap_or_default();

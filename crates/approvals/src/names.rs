@@ -17,14 +17,18 @@ const fn place(name: &[u8]) -> (usize, u64) {
 
 impl Names {
     pub const fn of(list: &'static [&'static str]) -> Self {
-        let mut filter = [0; 4];
+        Self { list, filter: [0; 4] }.and(list)
+    }
+
+    /// The same with more names in the filter, of which [`Self::contains`] knows nothing: for several lists at once.
+    pub const fn and(mut self, list: &[&str]) -> Self {
         let mut at = 0;
         while at < list.len() {
             let (word, bit) = place(list[at].as_bytes());
-            filter[word] |= bit;
+            self.filter[word] |= bit;
             at += 1;
         }
-        Self { list, filter }
+        self
     }
 
     #[inline]
@@ -52,6 +56,19 @@ pub(crate) const fn letters(text: &[u8]) -> u128 {
         at += 1;
     }
     set
+}
+
+/// What follows the last slash of a path; all of it where there is none. Searches of the standard library prepare for
+/// longer texts than paths are.
+pub(crate) fn last_part(path: &str) -> &str {
+    path.bytes().rposition(|byte| byte == b'/').map_or(path, |at| &path[at + 1..])
+}
+
+/// Whether a short text contains another, for the same reason.
+pub(crate) fn contains(text: &str, wanted: &str) -> bool {
+    let (text, wanted) = (text.as_bytes(), wanted.as_bytes());
+    let Some(first) = wanted.first() else { return true };
+    text.iter().enumerate().any(|(at, byte)| byte == first && text[at..].starts_with(wanted))
 }
 
 /// Texts that are looked for within others, each with its letters.

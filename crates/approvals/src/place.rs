@@ -101,10 +101,19 @@ impl Path {
         Self::of_text(word.text(), directory, context)
     }
 
+    /// The text alone, where nobody asks for the kind of the place. An error for what is not known: as it stands.
+    pub fn text_of(text: &str, directory: Option<&str>, context: &Context) -> Result<String, String> {
+        let text = text.strip_prefix("file://").unwrap_or(text);
+        if let Some(rest) = at_home(text) {
+            return Self::text_of(&format!("{}{rest}", context.home), directory, context);
+        }
+        let whole = if text.starts_with(HOLE) { None } else { absolute(text, directory) };
+        whole.ok_or_else(|| text.to_owned())
+    }
+
     pub fn of_text(text: &str, directory: Option<&str>, context: &Context) -> Self {
         let text = text.strip_prefix("file://").unwrap_or(text);
-        // A tilde that came out of a variable or stands in program text is meant as the home all the same.
-        if let Some(rest) = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/')) {
+        if let Some(rest) = at_home(text) {
             return Self::of_text(&format!("{}{rest}", context.home), directory, context);
         }
         if text.starts_with(HOLE) {
@@ -126,6 +135,11 @@ impl Path {
     pub fn name(&self) -> &str {
         self.text.rsplit('/').next().unwrap_or(&self.text)
     }
+}
+
+/// A tilde that came out of a variable or stands in program text is meant as the home all the same.
+fn at_home(text: &str) -> Option<&str> {
+    text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn absolute(text: &str, directory: Option<&str>) -> Option<String> {

@@ -302,8 +302,10 @@ impl Judge<'_> {
             && (call.has_word(&["-pubout", "-pubin", "-modulus"])
                 || !call.has_word(&["enc", "base64", "rsa", "ec", "pkey", "pkcs8", "pkcs12"]));
         // A key that is made here is written, not read.
+        const MADE: [&str; 3] = ["-keyout", "-out", "--out"];
+        let makes = call.has_word(&MADE);
         let made: Vec<&Word> =
-            ["-keyout", "-out", "--out"].iter().filter_map(|option| call.value(&[option])).collect();
+            MADE.iter().filter(|_| makes).filter_map(|option| call.value(&[option])).collect();
         for word in operands
             .iter()
             .filter(|word| !made.contains(word))
@@ -351,6 +353,13 @@ impl Judge<'_> {
     }
 
     pub(crate) fn secret_text(&mut self, text: &str, call: &Call) {
+        if self.links.is_empty() {
+            let path = place::Path::text_of(text, call.directory.as_deref(), self.context);
+            if place::is_secret(path.as_deref().unwrap_or(text)) {
+                self.report(&SECRET, call.line());
+            }
+            return;
+        }
         let expanded = text.strip_prefix("~/").map(|rest| format!("{}/{rest}", self.context.home));
         let path = place::Path::of_text(
             expanded.as_deref().unwrap_or(text),

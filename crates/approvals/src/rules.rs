@@ -139,7 +139,12 @@ impl Index {
         let begin = |byte: u8| self.begins & (1 << (byte & 127)) != 0;
         let possible = begin(b'*') || name.bytes().next().is_some_and(begin);
         let patterns = if possible { self.patterns } else { &[] };
-        let patterns = patterns.iter().filter(move |(pattern, _)| fits(pattern, name)).map(|(_, at)| *at);
+        let first = name.as_bytes().first();
+        let patterns = patterns.iter().filter(move |(pattern, _)| {
+            let begins = pattern.as_bytes().first();
+            (begins == first || begins == Some(&b'*')) && fits(pattern, name)
+        });
+        let patterns = patterns.map(|(_, at)| *at);
         exact.iter().copied().chain(patterns)
     }
 

@@ -7,7 +7,7 @@ use cofferdam_shell_syntax::{FileContent, RedirectKind, Shell, SimpleCommand, Wo
 use crate::Category::{Disks, FileDestruction, OwnPolicy, Persistence, ReverseShell, SystemControl};
 use crate::call::Call;
 use crate::judge::{Judge, Report};
-use crate::names::Names;
+use crate::names::{Names, last_part};
 use crate::place::{self, Path, Place};
 
 const DISK: Report = Report::deny("write-disk", Disks, "It writes over a disk.");
@@ -306,10 +306,14 @@ impl Judge<'_> {
         }
         self.written(target, call);
         // Into a directory: the name comes from the source.
-        let path = call.path(target, self.context);
-        let base = path.text.trim_end_matches('/');
+        let text_of = |word: &Word| {
+            let path = Path::text_of(word.text(), call.directory.as_deref(), self.context);
+            path.unwrap_or_else(|written| written)
+        };
+        let path = text_of(target);
+        let base = path.trim_end_matches('/');
         for source in &operands[..operands.len().saturating_sub(1)] {
-            let name = source.text().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+            let name = last_part(source.text().trim_end_matches('/'));
             let whole = [base, "/", name].concat();
             if place::is_startup(&whole, self.context)
                 || place::is_own_policy(&whole)
@@ -317,9 +321,7 @@ impl Judge<'_> {
             {
                 self.written(&Word::known(whole), call);
             }
-            if matches!(program, "mv" | "cp" | "ln")
-                && place::is_own_policy(&call.path(source, self.context).text)
-            {
+            if matches!(program, "mv" | "cp" | "ln") && place::is_own_policy(&text_of(source)) {
                 self.report(
                     &Report::deny(
                         "own-policy-file",

@@ -280,12 +280,13 @@ impl Shell {
             return;
         };
         let Some(source) = self.resolve(from) else { return };
-        let content = match self.files.get(&source) {
+        let known = if self.files.may_have(&source) { self.files.get(&source) } else { None };
+        let content = match known {
             Some(content) => content.clone(),
             None => FileContent::Same(source),
         };
         let name = from.rsplit('/').next().unwrap_or(from);
-        self.write_file(&format!("{to}/{name}"), content.clone());
+        self.write_file(&[to, "/", name].concat(), content.clone());
         self.write_file(to, content);
     }
 }

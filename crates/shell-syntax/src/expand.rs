@@ -98,7 +98,7 @@ impl Shell {
         source: &str,
         watch: &mut dyn Watch,
     ) -> Vec<Word> {
-        let mut fields = Vec::new();
+        let mut fields = Vec::with_capacity(words.size_hint().0);
         for word in words {
             if let Some(text) = plain(word, source) {
                 fields.push(Word::known(text));
@@ -158,6 +158,11 @@ impl Shell {
                 }
                 Atom::Text { text, quoted } => fields.literal(text, *quoted),
                 Atom::Part { part, quoted } => {
+                    if *quoted && let Some(word) = self.scalar(&part.kind) {
+                        fields.whole(word);
+                        self.kept += word.text().len();
+                        continue;
+                    }
                     let expansion = self.part(part, *quoted, source, watch);
                     self.join(&mut fields, &expansion, *quoted);
                 }
@@ -394,7 +399,8 @@ fn plain<'a>(word: &'a ast::Word, source: &'a str) -> Option<&'a str> {
 }
 
 fn atoms<'a>(word: &'a ast::Word, source: &'a str) -> Vec<Atom<'a>> {
-    let mut atoms = Vec::with_capacity(word.parts.len());
+    // One more for the beginning of each quote, and two for what most quotes hold.
+    let mut atoms = Vec::with_capacity(word.parts.len() + 3);
     for part in &word.parts {
         match &part.kind {
             ast::WordPart::Literal(text) => unquoted_text(text.as_str(source, part.span), &mut atoms),

@@ -17,6 +17,7 @@ mod doubt;
 mod elsewhere;
 mod evaluated;
 mod expand;
+mod files;
 mod functions;
 mod guarded;
 mod output;

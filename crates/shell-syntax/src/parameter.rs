@@ -60,6 +60,19 @@ impl Shell {
         Some(Word::known(value))
     }
 
+    /// What stands for `$name` as it is, without a copy: the variables that a text has set itself.
+    pub(crate) fn scalar(&self, part: &ast::WordPart) -> Option<&Word> {
+        let ast::WordPart::Variable(name) = part else { return None };
+        let name = name.as_str();
+        if !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+            return None;
+        }
+        match &self.variables.get(self.referred(name))?.value {
+            Value::Scalar(word) => Some(word),
+            Value::List(_) | Value::Map(_) => None,
+        }
+    }
+
     pub(crate) fn value_of(&self, name: &str) -> Expansion {
         self.lookup(name).unwrap_or_else(|| Word::unknown(Some(Source::Variable(name.to_owned()))).into())
     }

@@ -58,19 +58,18 @@ fn depth(bytes: &[u8]) -> usize {
                 {
                     at += 1;
                 }
-                let word = &bytes[start..=at];
-                match word {
-                    b"if" | b"while" | b"until" | b"for" | b"case" | b"select" if command_may_start => {
-                        depth += 1;
+                if command_may_start {
+                    let word = &bytes[start..=at];
+                    match word {
+                        b"if" | b"while" | b"until" | b"for" | b"case" | b"select" => depth += 1,
+                        b"fi" | b"done" | b"esac" => depth = depth.saturating_sub(1),
+                        _ => {}
                     }
-                    b"fi" | b"done" | b"esac" if command_may_start => depth = depth.saturating_sub(1),
-                    _ => {}
-                }
-                command_may_start = command_may_start
-                    && matches!(
+                    command_may_start = matches!(
                         word,
                         b"if" | b"while" | b"until" | b"then" | b"do" | b"else" | b"elif" | b"time"
                     );
+                }
             }
             _ => {}
         }

@@ -1,10 +1,11 @@
 //! The state of a shell that runs nothing: variables, functions, aliases, the directory, and the files that
 //! the text has written so far.
 
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::rc::Rc;
 
+use crate::files::{Files, Map};
 use crate::functions::{Names, Running};
 use crate::reading::{Manner, Reading};
 pub(crate) use crate::variables::{Value, Variable, Variables};
@@ -140,7 +141,7 @@ pub struct Shell {
     pub(crate) process: usize,
     /// What is to happen when the shell ends.
     pub(crate) traps: Vec<String>,
-    pub(crate) files: HashMap<String, FileContent>,
+    pub(crate) files: Files,
     pub(crate) directory: Option<Rc<str>>,
     pub(crate) commands: Vec<SimpleCommand>,
     pub(crate) doubts: Vec<Doubt>,
@@ -164,7 +165,7 @@ pub struct Shell {
     /// How many bytes are kept for the commands and files seen so far.
     pub(crate) kept: usize,
     /// Texts that were parsed and may come again.
-    pub(crate) read: HashMap<String, Rc<Reading>>,
+    pub(crate) read: Map<Rc<Reading>>,
     /// How many bytes may still be parsed: text within text is read again at every level.
     pub(crate) budget: Option<usize>,
     /// How texts are read.
@@ -183,7 +184,7 @@ impl Shell {
             uncalled: Vec::new(),
             process: 0,
             traps: Vec::new(),
-            files: HashMap::new(),
+            files: Files::default(),
             directory,
             commands: Vec::new(),
             doubts: Vec::new(),
@@ -197,7 +198,7 @@ impl Shell {
             locals: Vec::new(),
             concurrent: 0,
             kept: 0,
-            read: HashMap::new(),
+            read: Map::default(),
             budget: None,
             manner: Manner::default(),
         }
@@ -224,7 +225,7 @@ impl Shell {
     /// What this text has written to a file, if it has.
     pub fn file(&self, path: &str) -> Option<&FileContent> {
         // Most texts write nothing, and then no path has to be made whole to find that out.
-        if self.files.is_empty() {
+        if !self.files.may_have(path) {
             return None;
         }
         self.files.get(&self.resolve(path)?)
@@ -236,11 +237,13 @@ impl Shell {
             if let FileContent::Text(text) = &content {
                 self.kept += text.text().len();
             }
-            let content = match self.files.remove(&path) {
-                Some(before) if self.conditional > 0 => either_content(before, content),
-                _ => content,
-            };
-            self.files.insert(path, content);
+            match self.files.entry(path) {
+                Entry::Occupied(mut place) if self.conditional > 0 => {
+                    let before = std::mem::replace(place.get_mut(), FileContent::Same(String::new()));
+                    *place.get_mut() = either_content(before, content);
+                }
+                place => drop(place.insert_entry(content)),
+            }
         }
     }
 
