@@ -32,6 +32,15 @@ impl Call {
         Self { argv: argv.into(), input: self.input.clone(), directory: self.directory.clone(), ..*self }
     }
 
+    /// Where it would run, for a sum of it: behind a byte that is in no text.
+    pub fn circumstances(&self, all: &mut Vec<u8>) {
+        all.push(if self.elsewhere { 0xfb } else { 0xfc });
+        if let Some(directory) = &self.directory {
+            all.push(0xfa);
+            all.extend_from_slice(directory.as_bytes());
+        }
+    }
+
     /// The name of the program without its directory; `None` when it is not known.
     pub fn program(&self) -> Option<&str> {
         let word = self.argv.first()?;

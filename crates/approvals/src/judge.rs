@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 
 use cofferdam_shell_syntax::{
     Doubt, HOLE, Input, RedirectKind, Shell, SimpleCommand, Source, Surroundings, Watch, Word, misleading,
@@ -10,6 +10,7 @@ use cofferdam_shell_syntax::{
 
 use crate::call::Call;
 use crate::filling::FILLS;
+use crate::names::Names;
 use crate::rules::WRAPPER_INDEX;
 use crate::{Category, Context, Decision, Finding, Severity, Verdict};
 
@@ -58,6 +59,7 @@ fn judge_with(command: &str, context: &Context, calls: Option<Vec<Call>>) -> (Ve
         links: Vec::new(),
         git_names: Vec::new(),
         memory: RandomState::new(),
+        put_together: Vec::new(),
     };
     shell.run_text(command, &mut judge);
     shell.run_uncalled(&mut judge);
@@ -151,6 +153,8 @@ pub(crate) struct Judge<'a> {
     pub git_names: Vec<(String, String)>,
     /// Keys of its own for each judgement, so that nobody can make two names look the same.
     pub memory: RandomState,
+    /// What is summed up with them, kept so that it is allocated once.
+    pub put_together: Vec<u8>,
 }
 
 impl Watch for Judge<'_> {
@@ -162,6 +166,18 @@ impl Watch for Judge<'_> {
                 let call = Call::of(command);
                 self.inspect(shell, &call);
             }
+            return;
+        }
+        if command.assignments.is_empty() {
+            self.redirects(command);
+            if !command.argv.is_empty() {
+                let call = Call::of(command);
+                self.inspect(shell, &call);
+            }
+            // Nothing that is inspected changes what was told before.
+            let command = &shell.commands()[index];
+            self.dumped(command);
+            self.emptied(command);
             return;
         }
         let command = command.clone();
@@ -222,7 +238,7 @@ impl Judge<'_> {
             calls.push(call.clone());
         }
         if repeats_itself(program, call)
-            && let Some(print) = fingerprint(call, &self.memory)
+            && let Some(print) = fingerprint(call, &self.memory, &mut self.put_together)
             && !self.judged.insert(print)
         {
             return;
@@ -432,35 +448,48 @@ impl Judge<'_> {
 /// Whether a call with a fingerprint is judged by its words alone, so that the same call need not be judged again: it runs
 /// no file, opens no wrapper and leaves nothing behind that a later call could run.
 fn repeats_itself(program: &str, call: &Call) -> bool {
-    const STATEFUL: &[&str] = &[
+    #[rustfmt::skip]
+    static STATEFUL: Names = Names::of(&[
         ".", "aria2c", "bun", "bsdtar", "cmake", "curl", "docker", "eval", "fd", "find", "gh", "git", "make",
         "npm", "parallel", "pnpm", "podman", "pytest", "rsync", "scp", "sftp", "source", "tar", "trap",
         "unzip", "wget", "xargs", "yarn",
-    ];
-    !call.argv[0].text().contains('/')
-        && STATEFUL.binary_search(&program).is_err()
+    ]);
+    !call.argv[0].text().bytes().any(|byte| byte == b'/')
+        && !STATEFUL.contains(program)
         && crate::language::Language::of(program).is_none()
         && !crate::interpreter::is_shell(program)
         && !WRAPPER_INDEX.has(program)
 }
 
 /// The words of a call, and where it would run. A call that reads from another command, or has words of one, has none.
-fn fingerprint(call: &Call, memory: &RandomState) -> Option<u64> {
+fn fingerprint(call: &Call, memory: &RandomState, all: &mut Vec<u8>) -> Option<u64> {
     if call.input != Input::Inherited {
         return None;
     }
-    let mut hasher = memory.build_hasher();
-    for word in call.argv.iter() {
-        // No byte of a text is one of these, so where it ends is certain.
-        hasher.write(word.text().as_bytes());
-        hasher.write_u8(if word.is_glob() { 0xfe } else { 0xff });
-        for source in word.sources() {
-            let Source::Variable(name) = source else { return None };
-            name.hash(&mut hasher);
-        }
+    let variable = |source: &Source| matches!(source, Source::Variable(_));
+    if !call.argv.iter().all(|word| word.sources().iter().all(variable)) {
+        return None;
     }
-    (&call.directory, call.elsewhere).hash(&mut hasher);
-    Some(hasher.finish())
+    all.clear();
+    for word in call.argv.iter() {
+        all.extend_from_slice(word.text().as_bytes());
+        for source in word.sources() {
+            if let Source::Variable(name) = source {
+                all.push(0xfd);
+                all.extend_from_slice(name.as_bytes());
+            }
+        }
+        all.push(if word.is_glob() { 0xfe } else { 0xff });
+    }
+    call.circumstances(all);
+    Some(sum(memory, all))
+}
+
+/// The sum of several texts, put together with bytes between them that are in no text: where each ends is certain.
+pub(crate) fn sum(memory: &RandomState, all: &[u8]) -> u64 {
+    let mut hasher = memory.build_hasher();
+    hasher.write(all);
+    hasher.finish()
 }
 
 /// `:(){:|:&};:`, under any name.

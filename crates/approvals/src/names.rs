@@ -4,20 +4,23 @@
 /// Names, with a filter over them: by the first letter, the last and the length.
 pub(crate) struct Names {
     list: &'static [&'static str],
-    filter: [u64; 4],
+    filter: [u64; FILTER],
 }
+
+/// How wide a filter is: wide enough for the longest lists to leave most of it empty.
+const FILTER: usize = 16;
 
 const fn place(name: &[u8]) -> (usize, u64) {
     if name.is_empty() {
         return (0, 1);
     }
     let sum = name[0] as usize * 3 + name[name.len() - 1] as usize * 23 + name.len() * 61;
-    (sum / 64 % 4, 1 << (sum % 64))
+    (sum / 64 % FILTER, 1 << (sum % 64))
 }
 
 impl Names {
     pub const fn of(list: &'static [&'static str]) -> Self {
-        Self { list, filter: [0; 4] }.and(list)
+        Self { list, filter: [0; FILTER] }.and(list)
     }
 
     /// The same with more names in the filter, of which [`Self::contains`] knows nothing: for several lists at once.
@@ -71,6 +74,37 @@ pub(crate) fn contains(text: &str, wanted: &str) -> bool {
     text.iter().enumerate().any(|(at, byte)| byte == first && text[at..].starts_with(wanted))
 }
 
+/// The words of a call as texts. Few calls have many, and for the others nothing is allocated.
+pub(crate) struct Few<'w> {
+    few: [&'w str; 12],
+    count: usize,
+    /// All of them, where there are more.
+    many: Vec<&'w str>,
+}
+
+impl<'w> FromIterator<&'w str> for Few<'w> {
+    fn from_iter<I: IntoIterator<Item = &'w str>>(words: I) -> Self {
+        let mut all = Self { few: [""; 12], count: 0, many: Vec::new() };
+        for word in words {
+            match all.few.get_mut(all.count) {
+                Some(place) => *place = word,
+                None if all.many.is_empty() => all.many.extend(all.few.into_iter().chain([word])),
+                None => all.many.push(word),
+            }
+            all.count += 1;
+        }
+        all
+    }
+}
+
+impl<'w> std::ops::Deref for Few<'w> {
+    type Target = [&'w str];
+
+    fn deref(&self) -> &Self::Target {
+        if self.many.is_empty() { &self.few[..self.count] } else { &self.many }
+    }
+}
+
 /// Texts that are looked for within others, each with its letters.
 pub(crate) struct Needles<const COUNT: usize> {
     all: [(&'static str, u128); COUNT],
@@ -95,7 +129,16 @@ impl<const COUNT: usize> Needles<COUNT> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Names, Needles, letters};
+    use super::{Few, Names, Needles, letters};
+
+    #[test]
+    fn few_words_and_many_are_kept_alike() {
+        for count in 0..40 {
+            let words: Vec<String> = (0..count).map(|number| number.to_string()).collect();
+            let few: Few<'_> = words.iter().map(String::as_str).collect();
+            assert_eq!(few.to_vec(), words);
+        }
+    }
 
     #[test]
     fn a_filter_changes_no_answer() {

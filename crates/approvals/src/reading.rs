@@ -243,8 +243,9 @@ impl Judge<'_> {
             return;
         }
         for word in call.operands() {
-            let path = call.path(word, self.context);
-            if place::is_own_policy(&path.text) {
+            let path = place::Path::text_of(word.text(), call.directory.as_deref(), self.context);
+            let path = path.unwrap_or_else(|written| written);
+            if place::is_own_policy(&path) {
                 self.report(
                     &Report::deny(
                         "own-policy-file",
@@ -253,7 +254,7 @@ impl Judge<'_> {
                     ),
                     call.line(),
                 );
-            } else if place::is_agent_policy(&path.text)
+            } else if place::is_agent_policy(&path)
                 && matches!(
                     program,
                     "rm" | "mv"

@@ -128,6 +128,8 @@ pub(crate) struct Index {
     slots: &'static [u16],
     /// What patterns begin with.
     begins: u128,
+    /// How many letters a name has at least that a pattern fits.
+    shortest: usize,
     patterns: &'static [(&'static str, usize)],
 }
 
@@ -137,7 +139,7 @@ impl Index {
         let exact = self.exact(name).unwrap_or_default();
         // Nearly every name begins with a letter that no pattern begins with.
         let begin = |byte: u8| self.begins & (1 << (byte & 127)) != 0;
-        let possible = begin(b'*') || name.bytes().next().is_some_and(begin);
+        let possible = name.len() >= self.shortest && (begin(b'*') || name.bytes().next().is_some_and(begin));
         let patterns = if possible { self.patterns } else { &[] };
         let first = name.as_bytes().first();
         let patterns = patterns.iter().filter(move |(pattern, _)| {

@@ -1,7 +1,5 @@
 //! What is written, and where.
 
-use std::hash::BuildHasher;
-
 use cofferdam_shell_syntax::{FileContent, RedirectKind, Shell, SimpleCommand, Word};
 
 use crate::Category::{Disks, FileDestruction, OwnPolicy, Persistence, ReverseShell, SystemControl};
@@ -66,8 +64,12 @@ impl Judge<'_> {
 
     /// Scripts write to the same few files again and again; what was found harmless once is not looked at twice.
     fn written_with(&mut self, target: &Word, call: &Call, line: impl FnOnce() -> String) {
-        let place = (target.text(), &call.directory, call.elsewhere, target.is_unknown());
-        let place = self.memory.hash_one(place);
+        let all = &mut self.put_together;
+        all.clear();
+        all.extend_from_slice(target.text().as_bytes());
+        all.push(if target.is_unknown() { 0xfe } else { 0xff });
+        call.circumstances(all);
+        let place = crate::judge::sum(&self.memory, all);
         if self.harmless_targets.contains(&place) {
             return;
         }

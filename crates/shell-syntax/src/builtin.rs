@@ -40,7 +40,7 @@ impl Shell {
         let argv = Rc::new(argv);
         let written = beginning(simple.span.slice(source)).to_owned();
         let command =
-            SimpleCommand { argv: Rc::clone(&argv), assignments, redirects, written, ..self.blank(input) };
+            SimpleCommand { assignments, redirects, written, ..self.called(Rc::clone(&argv), input) };
         if argv.is_empty() {
             // `$(<file)` is the contents of the file.
             let opened = command.redirects.iter().any(|redirect| redirect.kind == RedirectKind::Read);
@@ -286,7 +286,7 @@ impl Shell {
             None => FileContent::Same(source),
         };
         let name = from.rsplit('/').next().unwrap_or(from);
-        self.write_file(&[to, "/", name].concat(), content.clone());
+        self.write_file(&[to.trim_end_matches('/'), "/", name].concat(), content.clone());
         self.write_file(to, content);
     }
 }

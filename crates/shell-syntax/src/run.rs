@@ -423,7 +423,20 @@ impl Shell {
     }
 
     pub(crate) fn blank(&self, input: &Input) -> SimpleCommand {
-        SimpleCommand { input: input.clone(), directory: self.directory.clone(), ..SimpleCommand::default() }
+        self.called(Rc::default(), input)
+    }
+
+    /// A command of these words, in the circumstances of now.
+    pub(crate) fn called(&self, argv: Rc<Vec<Word>>, input: &Input) -> SimpleCommand {
+        SimpleCommand {
+            argv,
+            assignments: Vec::new(),
+            redirects: Vec::new(),
+            input: input.clone(),
+            directory: self.directory.clone(),
+            written: String::new(),
+            piped: false,
+        }
     }
 
     /// Records a command and tells the watcher.

@@ -402,10 +402,37 @@ pub(crate) fn either(name: &str, before: &Value, now: Value) -> Value {
     }
 }
 
+/// Whether nothing in a path has to be taken out: no part of it is empty or begins with a dot.
+fn is_clean(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    if matches!(bytes.first(), Some(b'.')) || matches!(bytes.last(), Some(b'/')) {
+        return false;
+    }
+    let mut at = 1;
+    while at < bytes.len() {
+        if bytes[at - 1] == b'/' && matches!(bytes[at], b'/' | b'.') {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
 /// Joins and cleans a path as text; links are not looked at.
 pub fn normalise(directory: &str, path: &str) -> String {
     let mut whole = String::with_capacity(directory.len() + path.len() + 2);
     let base = if path.starts_with('/') { "" } else { directory };
+    // Most paths are clean already.
+    let clean = path.strip_suffix('/').unwrap_or(path);
+    let whole_base = base.is_empty() || base.starts_with('/');
+    if whole_base && !clean.is_empty() && is_clean(base) && is_clean(clean) {
+        whole.push_str(base);
+        if !clean.starts_with('/') {
+            whole.push('/');
+        }
+        whole.push_str(clean);
+        return whole;
+    }
     // By hand: parts are short, and searches that are made for long texts are slow on them.
     for text in [base, path] {
         let bytes = text.as_bytes();

@@ -22,6 +22,50 @@ pub enum Source {
     Commands(Range<usize>),
 }
 
+/// Most words have no source or one, and then no list of them has to be allocated.
+#[derive(Clone, Default)]
+enum Sources {
+    #[default]
+    None,
+    One([Source; 1]),
+    Many(Vec<Source>),
+}
+
+impl Sources {
+    fn all(&self) -> &[Source] {
+        match self {
+            Self::None => &[],
+            Self::One(one) => one,
+            Self::Many(many) => many,
+        }
+    }
+
+    fn push(&mut self, source: Source) {
+        *self = match std::mem::take(self) {
+            Self::None => Self::One([source]),
+            Self::One([first]) => Self::Many(vec![first, source]),
+            Self::Many(mut many) => {
+                many.push(source);
+                Self::Many(many)
+            }
+        };
+    }
+}
+
+impl std::fmt::Debug for Sources {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.all().fmt(out)
+    }
+}
+
+impl PartialEq for Sources {
+    fn eq(&self, other: &Self) -> bool {
+        self.all() == other.all()
+    }
+}
+
+impl Eq for Sources {}
+
 /// One word of a command after expansion. Unknown parts are [`HOLE`] characters in its text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Word {
@@ -29,17 +73,22 @@ pub struct Word {
     text: CompactString,
     unknown: bool,
     glob: bool,
-    sources: Vec<Source>,
+    sources: Sources,
 }
 
 impl Word {
     pub fn known(text: impl Into<CompactString>) -> Self {
         let text = text.into();
-        Self { unknown: has_hole(&text), glob: false, sources: Vec::new(), text }
+        Self { unknown: has_hole(&text), glob: false, sources: Sources::None, text }
     }
 
     pub fn unknown(source: Option<Source>) -> Self {
-        Self { text: A_HOLE, unknown: true, glob: false, sources: source.into_iter().collect() }
+        Self {
+            text: A_HOLE,
+            unknown: true,
+            glob: false,
+            sources: source.map_or(Sources::None, |source| Sources::One([source])),
+        }
     }
 
     /// The text, with [`HOLE`] for what is not known.
@@ -72,7 +121,7 @@ impl Word {
 
     /// Where its unknown parts, or parts that were computed, come from.
     pub fn sources(&self) -> &[Source] {
-        &self.sources
+        self.sources.all()
     }
 
     pub fn push_str(&mut self, text: &str) {
@@ -84,7 +133,8 @@ impl Word {
 
     /// What nobody knows, followed by what nobody knows, is what nobody knows: such a word does not grow.
     fn append(&mut self, text: &str) {
-        let text = if self.text.ends_with(HOLE) { text.trim_start_matches(HOLE) } else { text };
+        let text =
+            if self.unknown && self.text.ends_with(HOLE) { text.trim_start_matches(HOLE) } else { text };
         self.text.push_str(text);
     }
 
@@ -104,7 +154,7 @@ impl Word {
         }
         self.unknown |= other.unknown;
         self.glob |= other.glob;
-        self.add_sources(&other.sources);
+        self.add_sources(other.sources());
     }
 
     pub(crate) fn mark_glob(&mut self) {
@@ -117,7 +167,7 @@ impl Word {
 
     pub(crate) fn add_sources(&mut self, sources: &[Source]) {
         for source in sources {
-            if self.sources.len() < 8 && !self.sources.contains(source) {
+            if self.sources().len() < 8 && !self.sources().contains(source) {
                 self.sources.push(source.clone());
             }
         }
