@@ -10,7 +10,7 @@ use cofferdam_shell_syntax::{
 
 use crate::call::Call;
 use crate::filling::FILLS;
-use crate::names::Names;
+use crate::names::{Few, Names};
 use crate::rules::WRAPPER_INDEX;
 use crate::{Category, Context, Decision, Finding, Severity, Verdict};
 
@@ -60,6 +60,7 @@ fn judge_with(command: &str, context: &Context, calls: Option<Vec<Call>>) -> (Ve
         git_names: Vec::new(),
         memory: RandomState::new(),
         put_together: Vec::new(),
+        whole: String::new(),
     };
     shell.run_text(command, &mut judge);
     shell.run_uncalled(&mut judge);
@@ -155,6 +156,8 @@ pub(crate) struct Judge<'a> {
     pub memory: RandomState,
     /// What is summed up with them, kept so that it is allocated once.
     pub put_together: Vec<u8>,
+    /// A path that is made whole to be looked at, kept for the same reason.
+    pub whole: String,
 }
 
 impl Watch for Judge<'_> {
@@ -392,9 +395,9 @@ impl Judge<'_> {
 
     /// The whole environment kept in a file.
     fn dumped(&mut self, command: &SimpleCommand) {
-        let words: Vec<&str> = command.argv.iter().map(Word::text).collect();
+        let words: Few<'_> = command.argv.iter().map(Word::text).collect();
         let all = matches!(
-            words.as_slice(),
+            &words[..],
             ["env" | "printenv"] | ["export" | "declare", "-p" | "-x" | "-xp"] | ["set"]
         );
         let kept = command.redirects.iter().any(|redirect| {
@@ -402,7 +405,7 @@ impl Judge<'_> {
                 && redirect.target.text() != "/dev/null"
         });
         let endless = words.first() == Some(&"yes")
-            || matches!(words.as_slice(), ["cat", "/dev/urandom" | "/dev/random" | "/dev/zero"]);
+            || matches!(&words[..], ["cat", "/dev/urandom" | "/dev/random" | "/dev/zero"]);
         if endless && kept && !command.piped {
             self.report(&FILLS, words.join(" "));
         }

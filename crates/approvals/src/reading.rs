@@ -242,9 +242,9 @@ impl Judge<'_> {
         if harmless {
             return;
         }
+        let mut path = String::new();
         for word in call.operands() {
-            let path = place::Path::text_of(word.text(), call.directory.as_deref(), self.context);
-            let path = path.unwrap_or_else(|written| written);
+            place::Path::text_into(&mut path, word.text(), call.directory.as_deref(), self.context);
             if place::is_own_policy(&path) {
                 self.report(
                     &Report::deny(
@@ -293,11 +293,9 @@ impl Judge<'_> {
             program,
             "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" | "awk" | "sed" | "jq" | "gawk"
         );
-        let mut operands = call.operands().collect::<Vec<_>>();
-        if pattern_first && !operands.is_empty() && call.value(&["-e", "--regexp", "-f"]).is_none() {
-            operands.remove(0);
-        }
-        let inverted = matches!(program, "cp" | "mv" | "install" | "ln") && operands.len() == 2;
+        let pattern = pattern_first && call.value(&["-e", "--regexp", "-f"]).is_none();
+        let operands = || call.operands().skip(usize::from(pattern));
+        let inverted = matches!(program, "cp" | "mv" | "install" | "ln") && operands().count() == 2;
         // Certificates are public; keys in files of the same kind are not, and only these commands show them.
         let certificate = program == "openssl"
             && (call.has_word(&["-pubout", "-pubin", "-modulus"])
@@ -307,14 +305,13 @@ impl Judge<'_> {
         let makes = call.has_word(&MADE);
         let made: Vec<&Word> =
             MADE.iter().filter(|_| makes).filter_map(|option| call.value(&[option])).collect();
-        for word in operands
-            .iter()
+        for word in operands()
             .filter(|word| !made.contains(word))
             .filter(|word| !(certificate && word.text().ends_with(".pem")))
             .take(if inverted { 1 } else { usize::MAX })
         {
             let address = word.text().bytes().any(|byte| byte == b':') && word.text().contains("://");
-            if inverted && operands[0].text().contains("example")
+            if inverted && operands().next().is_some_and(|first| first.text().contains("example"))
                 || address && !word.text().starts_with("file://")
             {
                 continue;
@@ -355,8 +352,11 @@ impl Judge<'_> {
 
     pub(crate) fn secret_text(&mut self, text: &str, call: &Call) {
         if self.links.is_empty() {
-            let path = place::Path::text_of(text, call.directory.as_deref(), self.context);
-            if place::is_secret(path.as_deref().unwrap_or(text)) {
+            let mut path = std::mem::take(&mut self.whole);
+            let known = place::Path::text_into(&mut path, text, call.directory.as_deref(), self.context);
+            let secret = place::is_secret(if known { &path } else { text });
+            self.whole = path;
+            if secret {
                 self.report(&SECRET, call.line());
             }
             return;
@@ -448,12 +448,16 @@ impl Judge<'_> {
             "_key",
         ]);
         static PIPED: Needles<2> = Needles::of(["key", "pass"]);
-        let mut pattern = String::new();
+        let mut pattern = String::with_capacity(call.texts().map(|text| text.len() + 1).sum());
         for text in call.texts() {
             pattern.push_str(text);
             pattern.push(' ');
         }
-        let pattern = pattern.to_lowercase();
+        if pattern.is_ascii() {
+            pattern.make_ascii_lowercase();
+        } else {
+            pattern = pattern.to_lowercase();
+        }
         let of = letters(pattern.as_bytes());
         let piped = matches!(&call.input, Input::Pipe { .. }) && PIPED.any_in(&pattern, of);
         if !piped && !WORDS.any_in(&pattern, of) {

@@ -152,18 +152,19 @@ impl Index {
 
     /// Whether there is any.
     pub fn has(&self, name: &str) -> bool {
-        self.find(name).next().is_some()
+        self.exact(name).is_some() || name.len() >= self.shortest && self.find(name).next().is_some()
     }
 
     fn exact(&self, name: &str) -> Option<&'static [usize]> {
-        let mut slot = sum(name) % self.slots.len();
+        // There are as many as a power of two.
+        let mut slot = sum(name) & (self.slots.len() - 1);
         loop {
             let place = usize::from(self.slots[slot]).checked_sub(1)?;
             let (known, entries) = self.exact[place];
             if known == name {
                 return Some(entries);
             }
-            slot = (slot + 1) % self.slots.len();
+            slot = (slot + 1) & (self.slots.len() - 1);
         }
     }
 }

@@ -21,19 +21,19 @@ impl Judge<'_> {
     pub(crate) fn redirects(&mut self, command: &SimpleCommand) {
         let call = Call::of(command);
         let computed = if command.written.is_empty() { call.line() } else { String::new() };
-        let line = if command.written.is_empty() { &computed } else { &command.written };
+        let line = if command.written.is_empty() { computed.as_str() } else { command.written.as_str() };
         for redirect in &command.redirects {
             let target = &redirect.target;
             if target.text().starts_with("/dev/tcp/") || target.text().starts_with("/dev/udp/") {
                 self.report(
                     &Report::ask("shell-socket", ReverseShell, "It connects the shell to another machine."),
-                    line.clone(),
+                    line,
                 );
                 continue;
             }
             match redirect.kind {
                 RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite => {
-                    self.written_with(target, &call, || line.clone());
+                    self.written_with(target, &call, || line.to_owned());
                 }
                 RedirectKind::Read => self.secret_word(target, &call),
                 RedirectKind::Duplicate => {}
@@ -297,10 +297,10 @@ impl Judge<'_> {
     }
 
     fn copied(&mut self, program: &str, call: &Call) {
-        let operands: Vec<&Word> = call.operands().collect();
-        let target = call.value(&["-t", "--target-directory"]).or_else(|| operands.last().copied());
+        let count = call.operands().count();
+        let target = call.value(&["-t", "--target-directory"]).or_else(|| call.operands().last());
         let Some(target) = target else { return };
-        if operands.len() < 2 && call.value(&["-t", "--target-directory"]).is_none() {
+        if count < 2 && call.value(&["-t", "--target-directory"]).is_none() {
             return;
         }
         if target.text().contains(':') && !target.text().starts_with('/') {
@@ -308,22 +308,24 @@ impl Judge<'_> {
         }
         self.written(target, call);
         // Into a directory: the name comes from the source.
-        let text_of = |word: &Word| {
-            let path = Path::text_of(word.text(), call.directory.as_deref(), self.context);
-            path.unwrap_or_else(|written| written)
-        };
-        let path = text_of(target);
+        let (mut path, mut whole) = (String::new(), std::mem::take(&mut self.whole));
+        let directory = call.directory.as_deref();
+        Path::text_into(&mut path, target.text(), directory, self.context);
         let base = path.trim_end_matches('/');
-        for source in &operands[..operands.len().saturating_sub(1)] {
+        for source in call.operands().take(count.saturating_sub(1)) {
             let name = last_part(source.text().trim_end_matches('/'));
-            let whole = [base, "/", name].concat();
+            whole.clear();
+            for part in [base, "/", name] {
+                whole.push_str(part);
+            }
             if place::is_startup(&whole, self.context)
                 || place::is_own_policy(&whole)
                 || place::is_agent_policy(&whole) && target.text().ends_with('/')
             {
-                self.written(&Word::known(whole), call);
+                self.written(&Word::known(whole.as_str()), call);
             }
-            if matches!(program, "mv" | "cp" | "ln") && place::is_own_policy(&text_of(source)) {
+            Path::text_into(&mut whole, source.text(), directory, self.context);
+            if matches!(program, "mv" | "cp" | "ln") && place::is_own_policy(&whole) {
                 self.report(
                     &Report::deny(
                         "own-policy-file",
@@ -334,6 +336,7 @@ impl Judge<'_> {
                 );
             }
         }
+        self.whole = whole;
     }
 
     fn block_copy(&mut self, call: &Call) {

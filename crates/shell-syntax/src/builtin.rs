@@ -38,7 +38,7 @@ impl Shell {
             argv[0] = Word::known(program.clone());
         }
         let argv = Rc::new(argv);
-        let written = beginning(simple.span.slice(source)).to_owned();
+        let written = beginning(simple.span.slice(source)).into();
         let command =
             SimpleCommand { assignments, redirects, written, ..self.called(Rc::clone(&argv), input) };
         if argv.is_empty() {
@@ -270,11 +270,11 @@ impl Shell {
 
     /// Copies, moves and links: the new name stands for the old content.
     fn copy(&mut self, rest: &[Word]) {
-        let operands: Vec<&str> =
-            rest.iter().filter_map(Word::as_known).filter(|text| !text.starts_with('-')).collect();
-        let [from, to] = operands.as_slice() else {
+        let operands = || rest.iter().filter_map(Word::as_known).filter(|text| !text.starts_with('-'));
+        let mut all = operands();
+        let (Some(from), Some(to), None) = (all.next(), all.next(), all.next()) else {
             // Something that cannot be followed came to where this text had written before.
-            if let Some(to) = operands.last().filter(|to| self.file(to).is_some()) {
+            if let Some(to) = operands().next_back().filter(|to| self.file(to).is_some()) {
                 self.write_file(to, FileContent::Text(Word::unknown(None)));
             }
             return;

@@ -63,6 +63,15 @@ impl Fields {
         self.open = true;
     }
 
+    fn taken(&mut self, word: Word) {
+        if self.current == Word::default() {
+            self.current = word;
+        } else {
+            self.current.push(&word);
+        }
+        self.open = true;
+    }
+
     /// An unquoted expansion: split at separators, patterns in it are patterns.
     fn split(&mut self, word: &Word, separators: &str) {
         let text = word.text();
@@ -210,8 +219,12 @@ impl Shell {
         watch: &mut dyn Watch,
     ) {
         if quoted && let Some(word) = self.scalar(&part.kind) {
-            fields.whole(word);
-            self.kept += word.text().len();
+            let length = word.text().len();
+            match word {
+                Cow::Borrowed(word) => fields.whole(word),
+                Cow::Owned(word) => fields.taken(word),
+            }
+            self.kept += length;
             return;
         }
         let expansion = self.part(part, quoted, source, watch);

@@ -39,6 +39,7 @@ pub use doubt::Doubt;
 pub use scan::{LONGEST, misleading};
 pub use shell::{
     FileContent, Input, Redirect, RedirectKind, Shell, SimpleCommand, Surroundings, Watch, normalise,
+    normalise_into,
 };
 pub use word::{HOLE, Source, Word};
 

@@ -136,7 +136,8 @@ impl Reader<'_> {
         if self.depth > DEEPEST {
             return None;
         }
-        let mut statements = Vec::new();
+        // Statements are large, and most sequences have one.
+        let mut statements = Vec::with_capacity(1);
         self.between();
         let from = self.at;
         let end = loop {

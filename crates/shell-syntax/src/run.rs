@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use compact_str::CompactString;
 use shuck_ast as ast;
 
 use crate::functions;
@@ -274,7 +275,7 @@ impl Shell {
         watch: &mut dyn Watch,
     ) -> (Vec<Redirect>, Option<Input>) {
         use ast::RedirectKind as Kind;
-        let mut opened = Vec::new();
+        let mut opened = Vec::with_capacity(redirects.len());
         let mut input = None;
         for redirect in redirects {
             if let Some(heredoc) = redirect.heredoc() {
@@ -434,7 +435,7 @@ impl Shell {
             redirects: Vec::new(),
             input: input.clone(),
             directory: self.directory.clone(),
-            written: String::new(),
+            written: CompactString::default(),
             piped: false,
         }
     }

@@ -5,6 +5,8 @@ use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::rc::Rc;
 
+use compact_str::CompactString;
+
 use crate::files::{Files, Map};
 use crate::functions::{Names, Running};
 use crate::reading::{Manner, Reading};
@@ -89,7 +91,7 @@ pub struct SimpleCommand {
     /// `None` after a `cd` to an unknown place.
     pub directory: Option<Rc<str>>,
     /// Where it is written, in the text that was parsed last; empty for what was computed.
-    pub written: String,
+    pub written: CompactString,
     /// Whether its output goes on to another command.
     pub piped: bool,
 }
@@ -420,7 +422,15 @@ fn is_clean(path: &str) -> bool {
 
 /// Joins and cleans a path as text; links are not looked at.
 pub fn normalise(directory: &str, path: &str) -> String {
-    let mut whole = String::with_capacity(directory.len() + path.len() + 2);
+    let mut whole = String::new();
+    normalise_into(&mut whole, directory, path);
+    whole
+}
+
+/// The same, put where another path was before.
+pub fn normalise_into(whole: &mut String, directory: &str, path: &str) {
+    whole.clear();
+    whole.reserve(directory.len() + path.len() + 2);
     let base = if path.starts_with('/') { "" } else { directory };
     // Most paths are clean already.
     let clean = path.strip_suffix('/').unwrap_or(path);
@@ -431,7 +441,7 @@ pub fn normalise(directory: &str, path: &str) -> String {
             whole.push('/');
         }
         whole.push_str(clean);
-        return whole;
+        return;
     }
     // By hand: parts are short, and searches that are made for long texts are slow on them.
     for text in [base, path] {
@@ -456,5 +466,4 @@ pub fn normalise(directory: &str, path: &str) -> String {
     if whole.is_empty() {
         whole.push('/');
     }
-    whole
 }
