@@ -5,22 +5,41 @@
 pub(crate) struct Names {
     list: &'static [&'static str],
     filter: [u64; FILTER],
+    /// Where a name is in the list, plus one, at the place of its sum or right behind; zero for none.
+    slots: [u8; SLOTS],
 }
 
 /// How wide a filter is: wide enough for the longest lists to leave most of it empty.
 const FILTER: usize = 16;
 
-const fn place(name: &[u8]) -> (usize, u64) {
+/// Room for the longest list, twice over.
+const SLOTS: usize = 256;
+
+const fn sum(name: &[u8]) -> usize {
     if name.is_empty() {
-        return (0, 1);
+        return 0;
     }
-    let sum = name[0] as usize * 3 + name[name.len() - 1] as usize * 23 + name.len() * 61;
+    name[0] as usize * 3 + name[name.len() - 1] as usize * 23 + name.len() * 61
+}
+
+const fn place(name: &[u8]) -> (usize, u64) {
+    let sum = sum(name);
     (sum / 64 % FILTER, 1 << (sum % 64))
 }
 
 impl Names {
     pub const fn of(list: &'static [&'static str]) -> Self {
-        Self { list, filter: [0; FILTER] }.and(list)
+        assert!(list.len() <= SLOTS / 2, "a longer list needs more slots");
+        let (mut slots, mut at) = ([0; SLOTS], 0);
+        while at < list.len() {
+            let mut slot = sum(list[at].as_bytes()) % SLOTS;
+            while slots[slot] != 0 {
+                slot = (slot + 1) % SLOTS;
+            }
+            at += 1;
+            slots[slot] = at as u8;
+        }
+        Self { list, filter: [0; FILTER], slots }.and(list)
     }
 
     /// The same with more names in the filter, of which [`Self::contains`] knows nothing: for several lists at once.
@@ -36,7 +55,18 @@ impl Names {
 
     #[inline]
     pub fn contains(&self, name: &str) -> bool {
-        self.may_contain(name.as_bytes()) && self.list.contains(&name)
+        self.may_contain(name.as_bytes()) && self.has(name)
+    }
+
+    fn has(&self, name: &str) -> bool {
+        let mut slot = sum(name.as_bytes()) % SLOTS;
+        while let Some(at) = usize::from(self.slots[slot]).checked_sub(1) {
+            if self.list[at] == name {
+                return true;
+            }
+            slot = (slot + 1) % SLOTS;
+        }
+        false
     }
 
     /// Whether a name has to be looked for at all.

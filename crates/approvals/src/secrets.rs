@@ -2,18 +2,28 @@
 
 use std::borrow::Cow;
 
-use crate::names::{Names, last_part};
+use crate::names::Names;
 
 /// Files that hold keys and passwords.
 pub(crate) fn is_secret(path: &str) -> bool {
-    let name = last_part(path);
+    // One look at every letter answers for most paths what the questions below would ask one by one.
+    let (mut start, mut hidden, mut pattern, mut before) = (0, false, false, 0);
+    for (at, byte) in path.bytes().enumerate() {
+        match byte {
+            b'/' => start = at + 1,
+            b'.' => hidden |= before == b'/',
+            b'*' | b'?' | b'[' => pattern = true,
+            _ => {}
+        }
+        before = byte;
+    }
+    let name = &path[start..];
     let capital = name.bytes().any(|byte| byte.is_ascii_uppercase());
     let lower: Cow<'_, str> = if capital { name.to_ascii_lowercase().into() } else { name.into() };
     let ending = lower.bytes().rposition(|byte| byte == b'.').map_or("", |dot| &lower[dot..]);
     if matches!(ending, ".pub" | ".example" | ".sample" | ".template" | ".dist") {
         return false;
     }
-    let hidden = path.as_bytes().windows(2).any(|pair| pair == b"/.");
     if name.starts_with("id_")
         && ["rsa", "dsa", "ecdsa", "ed25519", "*"].iter().any(|kind| name[3..].starts_with(kind))
     {
@@ -116,7 +126,7 @@ pub(crate) fn is_secret(path: &str) -> bool {
         ".keytab",
         ".agekey",
     ]);
-    globbed(path)
+    pattern && globbed(path)
         || EXACT.contains(name)
         || (lower.starts_with(".env.") || lower.ends_with(".env") && lower.len() > 4 && path.contains('/'))
         || ENDINGS.contains(ending)
