@@ -1,17 +1,16 @@
 //! The judgement of a whole command line.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
-use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
+use std::hash::RandomState;
 
 use cofferdam_shell_syntax::{
-    Doubt, HOLE, Input, RedirectKind, Shell, SimpleCommand, Source, Surroundings, Watch, Word, misleading,
+    Doubt, HOLE, RedirectKind, Shell, SimpleCommand, Source, Surroundings, Watch, Word, misleading,
 };
 
 use crate::call::Call;
 use crate::filling::FILLS;
-use crate::names::{Few, Names};
-use crate::rules::WRAPPER_INDEX;
+use crate::names::Few;
+use crate::prints::{Prints, fingerprint, repeats_itself};
 use crate::{Category, Context, Decision, Finding, Severity, Verdict};
 
 /// Wrappers within wrappers are opened this deep; beyond, it is asked about.
@@ -113,28 +112,6 @@ pub(crate) const FLOODS: Report = Report::deny(
     Category::SystemControl,
     "It starts processes without end and without waiting for any of them.",
 );
-
-/// Sums that are made with the keys of a judgement already, so they are kept by their own value.
-pub(crate) type Prints = HashSet<u64, BuildHasherDefault<AsItIs>>;
-
-#[derive(Default)]
-pub(crate) struct AsItIs(u64);
-
-impl Hasher for AsItIs {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(self.0.rotate_left(8) ^ u64::from(*byte));
-        }
-    }
-
-    fn write_u64(&mut self, sum: u64) {
-        self.0 = sum;
-    }
-}
 
 pub(crate) struct Judge<'a> {
     pub context: &'a Context,
@@ -397,7 +374,7 @@ impl Judge<'_> {
     fn dumped(&mut self, command: &SimpleCommand) {
         let words: Few<'_> = command.argv.iter().map(Word::text).collect();
         let all = matches!(
-            &words[..],
+            words.as_slice(),
             ["env" | "printenv"] | ["export" | "declare", "-p" | "-x" | "-xp"] | ["set"]
         );
         let kept = command.redirects.iter().any(|redirect| {
@@ -405,7 +382,7 @@ impl Judge<'_> {
                 && redirect.target.text() != "/dev/null"
         });
         let endless = words.first() == Some(&"yes")
-            || matches!(&words[..], ["cat", "/dev/urandom" | "/dev/random" | "/dev/zero"]);
+            || matches!(words.as_slice(), ["cat", "/dev/urandom" | "/dev/random" | "/dev/zero"]);
         if endless && kept && !command.piped {
             self.report(&FILLS, words.join(" "));
         }
@@ -446,53 +423,6 @@ impl Judge<'_> {
         }
         self.truncations(command);
     }
-}
-
-/// Whether a call with a fingerprint is judged by its words alone, so that the same call need not be judged again: it runs
-/// no file, opens no wrapper and leaves nothing behind that a later call could run.
-fn repeats_itself(program: &str, call: &Call) -> bool {
-    #[rustfmt::skip]
-    static STATEFUL: Names = Names::of(&[
-        ".", "aria2c", "bun", "bsdtar", "cmake", "curl", "docker", "eval", "fd", "find", "gh", "git", "make",
-        "npm", "parallel", "pnpm", "podman", "pytest", "rsync", "scp", "sftp", "source", "tar", "trap",
-        "unzip", "wget", "xargs", "yarn",
-    ]);
-    !call.argv[0].text().bytes().any(|byte| byte == b'/')
-        && !STATEFUL.contains(program)
-        && crate::language::Language::of(program).is_none()
-        && !crate::interpreter::is_shell(program)
-        && !WRAPPER_INDEX.has(program)
-}
-
-/// The words of a call, and where it would run. A call that reads from another command, or has words of one, has none.
-fn fingerprint(call: &Call, memory: &RandomState, all: &mut Vec<u8>) -> Option<u64> {
-    if call.input != Input::Inherited {
-        return None;
-    }
-    let variable = |source: &Source| matches!(source, Source::Variable(_));
-    if !call.argv.iter().all(|word| word.sources().iter().all(variable)) {
-        return None;
-    }
-    all.clear();
-    for word in call.argv.iter() {
-        all.extend_from_slice(word.text().as_bytes());
-        for source in word.sources() {
-            if let Source::Variable(name) = source {
-                all.push(0xfd);
-                all.extend_from_slice(name.as_bytes());
-            }
-        }
-        all.push(if word.is_glob() { 0xfe } else { 0xff });
-    }
-    call.circumstances(all);
-    Some(sum(memory, all))
-}
-
-/// The sum of several texts, put together with bytes between them that are in no text: where each ends is certain.
-pub(crate) fn sum(memory: &RandomState, all: &[u8]) -> u64 {
-    let mut hasher = memory.build_hasher();
-    hasher.write(all);
-    hasher.finish()
 }
 
 /// `:(){:|:&};:`, under any name.

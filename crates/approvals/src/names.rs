@@ -127,11 +127,17 @@ impl<'w> FromIterator<&'w str> for Few<'w> {
     }
 }
 
+impl<'w> Few<'w> {
+    pub fn as_slice(&self) -> &[&'w str] {
+        if self.many.is_empty() { &self.few[..self.count] } else { &self.many }
+    }
+}
+
 impl<'w> std::ops::Deref for Few<'w> {
     type Target = [&'w str];
 
     fn deref(&self) -> &Self::Target {
-        if self.many.is_empty() { &self.few[..self.count] } else { &self.many }
+        self.as_slice()
     }
 }
 

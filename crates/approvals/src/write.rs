@@ -69,7 +69,7 @@ impl Judge<'_> {
         all.extend_from_slice(target.text().as_bytes());
         all.push(if target.is_unknown() { 0xfe } else { 0xff });
         call.circumstances(all);
-        let place = crate::judge::sum(&self.memory, all);
+        let place = crate::prints::sum(&self.memory, all);
         if self.harmless_targets.contains(&place) {
             return;
         }

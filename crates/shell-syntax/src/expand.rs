@@ -1,5 +1,7 @@
 //! From a word as written to the fields that a command gets.
 
+mod simple;
+
 use std::borrow::Cow;
 
 use shuck_ast as ast;
@@ -113,7 +115,7 @@ impl Shell {
                 fields.push(Word::known(text));
                 continue;
             }
-            if is_simple(word, source) {
+            if simple::is_simple(word, source) {
                 self.evaluate_simple(word, source, watch, &mut fields);
             } else {
                 let atoms = atoms(word, source);
@@ -177,58 +179,6 @@ impl Shell {
         }
         fields.close();
         *into = fields.done;
-    }
-
-    /// The same as [`Self::evaluate`] for most words that are more than letters, without a list of their parts.
-    fn evaluate_simple(
-        &mut self,
-        word: &ast::Word,
-        source: &str,
-        watch: &mut dyn Watch,
-        into: &mut Vec<Word>,
-    ) {
-        let mut fields = Fields { done: std::mem::take(into), ..Fields::default() };
-        for part in &word.parts {
-            match &part.kind {
-                ast::WordPart::Literal(text) => fields.literal(text.as_str(source, part.span), false),
-                ast::WordPart::SingleQuoted { value, .. } => fields.literal(value.slice(source), true),
-                ast::WordPart::DoubleQuoted { parts, .. } => {
-                    fields.open = true;
-                    for part in parts {
-                        match &part.kind {
-                            ast::WordPart::Literal(text) => {
-                                fields.literal(text.as_str(source, part.span), true);
-                            }
-                            _ => self.expanded(&mut fields, part, true, source, watch),
-                        }
-                    }
-                }
-                _ => self.expanded(&mut fields, part, false, source, watch),
-            }
-        }
-        fields.close();
-        *into = fields.done;
-    }
-
-    fn expanded(
-        &mut self,
-        fields: &mut Fields,
-        part: &ast::WordPartNode,
-        quoted: bool,
-        source: &str,
-        watch: &mut dyn Watch,
-    ) {
-        if quoted && let Some(word) = self.scalar(&part.kind) {
-            let length = word.text().len();
-            match word {
-                Cow::Borrowed(word) => fields.whole(word),
-                Cow::Owned(word) => fields.taken(word),
-            }
-            self.kept += length;
-            return;
-        }
-        let expansion = self.part(part, quoted, source, watch);
-        self.join(fields, &expansion, quoted);
     }
 
     fn join(&self, fields: &mut Fields, expansion: &Expansion, quoted: bool) {
@@ -455,26 +405,6 @@ fn plain<'a>(word: &'a ast::Word, source: &'a str) -> Option<&'a str> {
     let text = text.as_str(source, part.span);
     let special = |byte: u8| matches!(byte, b'\\' | b'{' | b'*' | b'?' | b'[');
     (!text.is_empty() && !text.starts_with('~') && !text.bytes().any(special)).then_some(text)
-}
-
-/// Whether a word is letters, quotes and variables with names, and none of its letters means anything but itself.
-fn is_simple(word: &ast::Word, source: &str) -> bool {
-    let named = |part: &ast::WordPartNode| {
-        let ast::WordPart::Variable(name) = &part.kind else { return false };
-        name.as_str().starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-    };
-    word.parts.iter().enumerate().all(|(at, part)| match &part.kind {
-        ast::WordPart::Literal(text) => {
-            let text = text.as_str(source, part.span);
-            let special = |byte: u8| matches!(byte, b'\\' | b'{');
-            (at > 0 || !text.starts_with('~')) && !text.bytes().any(special)
-        }
-        ast::WordPart::SingleQuoted { .. } => true,
-        ast::WordPart::DoubleQuoted { parts, .. } => {
-            parts.iter().all(|part| matches!(part.kind, ast::WordPart::Literal(_)) || named(part))
-        }
-        _ => named(part),
-    })
 }
 
 fn atoms<'a>(word: &'a ast::Word, source: &'a str) -> Vec<Atom<'a>> {

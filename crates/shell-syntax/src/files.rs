@@ -26,10 +26,6 @@ impl Files {
         matches!(name, b"" | b"." | b"..") || self.endings.contains(&sum(name))
     }
 
-    pub fn get(&self, path: &str) -> Option<&FileContent> {
-        self.contents.get(path)
-    }
-
     /// The place for a file, empty or not.
     pub fn entry(&mut self, path: String) -> std::collections::hash_map::Entry<'_, String, FileContent> {
         self.endings.insert(sum(ending(&path)));
@@ -38,6 +34,14 @@ impl Files {
 
     pub fn insert(&mut self, path: String, content: FileContent) {
         self.entry(path).insert_entry(content);
+    }
+}
+
+impl std::ops::Deref for Files {
+    type Target = Map<FileContent>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.contents
     }
 }
 
