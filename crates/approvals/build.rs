@@ -371,7 +371,12 @@ fn index<'a>(out: &mut String, name: &str, entries: impl Iterator<Item = &'a Vec
         slots[slot] = u16::try_from(place + 1).expect("so many names are not kept");
     }
     let begins = patterns.iter().fold(0u128, |set, (pattern, _)| set | 1 << (pattern.as_bytes()[0] & 127));
-    let _ = writeln!(out, "], slots: &{slots:?}, begins: {begins}, patterns: &{patterns:?} }};");
+    let letters = |(pattern, _): &(&str, usize)| pattern.bytes().filter(|byte| *byte != b'*').count();
+    let shortest = patterns.iter().map(letters).min().unwrap_or_default();
+    let _ = writeln!(
+        out,
+        "], slots: &{slots:?}, begins: {begins}, shortest: {shortest}, patterns: &{patterns:?} }};"
+    );
 }
 
 fn sum(name: &str) -> usize {

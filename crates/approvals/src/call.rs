@@ -32,13 +32,26 @@ impl Call {
         Self { argv: argv.into(), input: self.input.clone(), directory: self.directory.clone(), ..*self }
     }
 
+    /// Where it would run, for a sum of it: behind a byte that is in no text.
+    pub fn circumstances(&self, all: &mut Vec<u8>) {
+        all.push(if self.elsewhere { 0xfb } else { 0xfc });
+        if let Some(directory) = &self.directory {
+            all.push(0xfa);
+            all.extend_from_slice(directory.as_bytes());
+        }
+    }
+
     /// The name of the program without its directory; `None` when it is not known.
     pub fn program(&self) -> Option<&str> {
         let word = self.argv.first()?;
         let text = word.text();
         let name =
             text.bytes().rposition(|byte| matches!(byte, b'/' | b'\\')).map_or(text, |at| &text[at + 1..]);
-        let name = name.strip_suffix(".exe").or_else(|| name.strip_suffix(".EXE")).unwrap_or(name);
+        let name = match name.as_bytes().last() {
+            Some(b'e') => name.strip_suffix(".exe").unwrap_or(name),
+            Some(b'E') => name.strip_suffix(".EXE").unwrap_or(name),
+            _ => name,
+        };
         let hole = word.is_unknown() && name.contains(HOLE);
         (!hole && !name.is_empty()).then_some(name)
     }

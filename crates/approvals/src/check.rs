@@ -4,7 +4,7 @@ use cofferdam_shell_syntax::{Shell, Word};
 
 use crate::call::Call;
 use crate::judge::{Judge, Report};
-use crate::names::{Names, letters};
+use crate::names::{Few, Names, letters};
 use crate::rules::{RULE_INDEX, RULES, Rule, fits};
 use crate::{Category, Decision, Severity};
 
@@ -57,15 +57,12 @@ pub(crate) static VALUED: Names = Names::of(&[
 /// The words of a call, as far as some rule has asked for them.
 struct Looked<'c> {
     letters: Option<u128>,
-    words: Vec<&'c str>,
+    words: Option<Few<'c>>,
 }
 
 impl<'c> Looked<'c> {
     fn words(&mut self, call: &'c Call) -> &[&'c str] {
-        if self.words.is_empty() {
-            self.words.extend(call.texts());
-        }
-        &self.words
+        self.words.get_or_insert_with(|| call.texts().collect())
     }
 
     fn letters(&mut self, call: &Call) -> u128 {
@@ -82,7 +79,7 @@ impl<'c> Looked<'c> {
 
 impl Judge<'_> {
     pub(crate) fn rules(&mut self, shell: &mut Shell, program: &str, call: &Call) {
-        let mut looked = Looked { letters: None, words: Vec::new() };
+        let mut looked = Looked { letters: None, words: None };
         for at in RULE_INDEX.find(program) {
             self.rule(shell, &RULES[at], call, &mut looked);
         }
@@ -140,7 +137,8 @@ impl Judge<'_> {
         let words = looked.words(call);
         let lower: Vec<String>;
         let lower_words: Vec<&str>;
-        let words = if rule.ignore_case {
+        let capital = |word: &&str| word.bytes().any(|byte| byte.is_ascii_uppercase());
+        let words = if rule.ignore_case && words.iter().any(capital) {
             lower = words.iter().map(|word| word.to_ascii_lowercase()).collect();
             lower_words = lower.iter().map(String::as_str).collect();
             &lower_words

@@ -9,7 +9,7 @@ use cofferdam_shell_syntax::{Shell, Word};
 use crate::Decision;
 use crate::call::Call;
 use crate::judge::Judge;
-use crate::names::Names;
+use crate::names::{Names, last_part};
 use crate::rules::{PLAIN, RULE_INDEX, TOOL_INDEX};
 
 /// Words after which a command is expected.
@@ -103,7 +103,7 @@ impl Judge<'_> {
             let expected = expects_command(call.argv[at - 1].text());
             let rest = &call.argv[at..];
             let plainly = strange && rest.get(1).is_some_and(|next| next.text().starts_with('-'));
-            let name = word.text().rsplit('/').next().unwrap_or_default();
+            let name = last_part(word.text());
             if (expected || plainly) && rest.len() > 1 && STARTS.contains(name) {
                 self.inspect(shell, &call.with_argv(rest.to_vec()));
                 return;

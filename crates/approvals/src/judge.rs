@@ -1,16 +1,16 @@
 //! The judgement of a whole command line.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::hash::RandomState;
 
 use cofferdam_shell_syntax::{
-    Doubt, HOLE, Input, RedirectKind, Shell, SimpleCommand, Source, Surroundings, Watch, Word, misleading,
+    Doubt, HOLE, RedirectKind, Shell, SimpleCommand, Source, Surroundings, Watch, Word, misleading,
 };
 
 use crate::call::Call;
 use crate::filling::FILLS;
-use crate::rules::WRAPPER_INDEX;
+use crate::names::Few;
+use crate::prints::{Prints, fingerprint, repeats_itself};
 use crate::{Category, Context, Decision, Finding, Severity, Verdict};
 
 /// Wrappers within wrappers are opened this deep; beyond, it is asked about.
@@ -53,11 +53,13 @@ fn judge_with(command: &str, context: &Context, calls: Option<Vec<Call>>) -> (Ve
         calls,
         depth: 0,
         unpacked: false,
-        judged: HashSet::new(),
-        harmless_targets: HashSet::new(),
+        judged: Prints::default(),
+        harmless_targets: Prints::default(),
         links: Vec::new(),
         git_names: Vec::new(),
         memory: RandomState::new(),
+        put_together: Vec::new(),
+        whole: String::new(),
     };
     shell.run_text(command, &mut judge);
     shell.run_uncalled(&mut judge);
@@ -120,15 +122,19 @@ pub(crate) struct Judge<'a> {
     /// Whether an archive from the network has been unpacked by this text.
     pub unpacked: bool,
     /// Calls that were looked at and would be judged the same again.
-    pub judged: HashSet<u64>,
+    pub judged: Prints,
     /// Files that may be written, as far as their names tell.
-    pub harmless_targets: HashSet<u64>,
+    pub harmless_targets: Prints,
     /// Names that this text has given to other files, and what they stand for.
     pub links: Vec<crate::links::Link>,
     /// Names that this text has given to git commands.
     pub git_names: Vec<(String, String)>,
     /// Keys of its own for each judgement, so that nobody can make two names look the same.
     pub memory: RandomState,
+    /// What is summed up with them, kept so that it is allocated once.
+    pub put_together: Vec<u8>,
+    /// A path that is made whole to be looked at, kept for the same reason.
+    pub whole: String,
 }
 
 impl Watch for Judge<'_> {
@@ -140,6 +146,18 @@ impl Watch for Judge<'_> {
                 let call = Call::of(command);
                 self.inspect(shell, &call);
             }
+            return;
+        }
+        if command.assignments.is_empty() {
+            self.redirects(command);
+            if !command.argv.is_empty() {
+                let call = Call::of(command);
+                self.inspect(shell, &call);
+            }
+            // Nothing that is inspected changes what was told before.
+            let command = &shell.commands()[index];
+            self.dumped(command);
+            self.emptied(command);
             return;
         }
         let command = command.clone();
@@ -199,13 +217,11 @@ impl Judge<'_> {
         if let Some(calls) = &mut self.calls {
             calls.push(call.clone());
         }
-        if let Some(print) = fingerprint(call, &self.memory) {
-            if self.judged.contains(&print) {
-                return;
-            }
-            if repeats_itself(program, call) {
-                self.judged.insert(print);
-            }
+        if repeats_itself(program, call)
+            && let Some(print) = fingerprint(call, &self.memory, &mut self.put_together)
+            && !self.judged.insert(print)
+        {
+            return;
         }
         self.service_script(call);
         self.hidden_names(program, call);
@@ -356,7 +372,7 @@ impl Judge<'_> {
 
     /// The whole environment kept in a file.
     fn dumped(&mut self, command: &SimpleCommand) {
-        let words: Vec<&str> = command.argv.iter().map(Word::text).collect();
+        let words: Few<'_> = command.argv.iter().map(Word::text).collect();
         let all = matches!(
             words.as_slice(),
             ["env" | "printenv"] | ["export" | "declare", "-p" | "-x" | "-xp"] | ["set"]
@@ -409,42 +425,11 @@ impl Judge<'_> {
     }
 }
 
-/// Whether a call with a fingerprint is judged by its words alone, so that the same call need not be judged again: it runs
-/// no file, opens no wrapper and leaves nothing behind that a later call could run.
-fn repeats_itself(program: &str, call: &Call) -> bool {
-    const STATEFUL: &[&str] = &[
-        ".", "aria2c", "bun", "bsdtar", "cmake", "curl", "docker", "eval", "fd", "find", "gh", "git", "make",
-        "npm", "parallel", "pnpm", "podman", "pytest", "rsync", "scp", "sftp", "source", "tar", "trap",
-        "unzip", "wget", "xargs", "yarn",
-    ];
-    !call.argv[0].text().contains('/')
-        && STATEFUL.binary_search(&program).is_err()
-        && crate::language::Language::of(program).is_none()
-        && !crate::interpreter::is_shell(program)
-        && !WRAPPER_INDEX.has(program)
-}
-
-/// The words of a call, and where it would run. A call that reads from another command, or has words of one, has none.
-fn fingerprint(call: &Call, memory: &RandomState) -> Option<u64> {
-    if call.input != Input::Inherited {
-        return None;
-    }
-    let mut hasher = memory.build_hasher();
-    for word in call.argv.iter() {
-        // No byte of a text is one of these, so where it ends is certain.
-        hasher.write(word.text().as_bytes());
-        hasher.write_u8(if word.is_glob() { 0xfe } else { 0xff });
-        for source in word.sources() {
-            let Source::Variable(name) = source else { return None };
-            name.hash(&mut hasher);
-        }
-    }
-    (&call.directory, call.elsewhere).hash(&mut hasher);
-    Some(hasher.finish())
-}
-
 /// `:(){:|:&};:`, under any name.
 fn names_fork_bomb(command: &str) -> bool {
+    if !command.contains('(') || !command.contains('{') {
+        return false;
+    }
     let tight: String = command.chars().filter(|c| !c.is_whitespace()).collect();
     tight.match_indices("(){").any(|(at, _)| {
         let name = tight[..at].rsplit([';', '&', '|', '\'', '"', '(', ')']).next().unwrap_or_default();

@@ -1,5 +1,7 @@
 //! The languages that program text on a command line is written in, and what their calls can do.
 
+use crate::names::{Names, last_part};
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Language {
     Python,
@@ -53,35 +55,55 @@ pub(crate) enum Effect {
     Start,
 }
 
+/// The names of programs, without the numbers at their end.
+#[rustfmt::skip]
+const NAMED: &[(Language, &[&str])] = &[
+    (Language::Python, &["python", "pypy", "ipython", "jython", "micropython", "python3-intel", "pythonw", "py"]),
+    (Language::Javascript, &[
+        "node", "nodejs", "bun", "deno", "tsx", "ts-node", "qjs", "d", "mongosh", "mongo", "gjs", "electron",
+    ]),
+    (Language::Perl, &["perl", "raku", "perl6"]),
+    (Language::Ruby, &["ruby", "irb", "jruby", "rails", "crystal"]),
+    (Language::Php, &["php", "php-cli"]),
+    (Language::Lua, &["lua", "luajit", "texlua"]),
+    (Language::Awk, &["awk", "gawk", "mawk", "nawk", "goawk"]),
+    (Language::Sed, &["sed", "gsed"]),
+    (Language::R, &["Rscript", "R", "littler", "octave", "gnuplot", "octave-cli", "matlab"]),
+    (Language::Julia, &["julia"]),
+    (Language::Tcl, &["tclsh", "expect", "wish"]),
+    (Language::Vim, &["vim", "vi", "nvim", "ex", "view", "vimdiff", "gvim", "rvim"]),
+    (Language::Emacs, &[
+        "emacs", "emacsclient", "guile", "sbcl", "clisp", "racket", "scheme", "csi", "gosh", "ecl", "chicken",
+        "mit-scheme", "ghc", "runghc", "swipl", "ocaml",
+    ]),
+    (Language::Applescript, &["osascript"]),
+    (Language::Groovy, &[
+        "swift", "dart", "kotlinc", "nim", "groovy", "groovysh", "jshell", "scala", "kotlin", "clojure", "clj", "bb",
+    ]),
+    (Language::Erlang, &["erl", "elixir", "iex", "escript"]),
+    // `m4` and `gm4`.
+    (Language::M4, &["m", "gm"]),
+];
+/// Nearly every program is none of them.
+static BASES: Names = {
+    let mut filter = Names::of(&[]);
+    let mut at = 0;
+    while at < NAMED.len() {
+        filter = filter.and(NAMED[at].1);
+        at += 1;
+    }
+    filter
+};
+
 impl Language {
     pub fn of(program: &str) -> Option<Self> {
-        let name = program.rsplit('/').next().unwrap_or(program);
+        let name = last_part(program);
         let base = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
-        Some(match base {
-            "python" | "pypy" | "ipython" | "jython" | "micropython" | "python3-intel" | "pythonw" | "py" => {
-                Self::Python
-            }
-            "node" | "nodejs" | "bun" | "deno" | "tsx" | "ts-node" | "qjs" | "d" | "mongosh" | "mongo"
-            | "gjs" | "electron" => Self::Javascript,
-            "perl" | "raku" | "perl6" => Self::Perl,
-            "ruby" | "irb" | "jruby" | "rails" | "crystal" => Self::Ruby,
-            "php" | "php-cli" => Self::Php,
-            "lua" | "luajit" | "texlua" => Self::Lua,
-            "awk" | "gawk" | "mawk" | "nawk" | "goawk" => Self::Awk,
-            "sed" | "gsed" => Self::Sed,
-            "Rscript" | "R" | "littler" | "octave" | "gnuplot" | "octave-cli" | "matlab" => Self::R,
-            "julia" => Self::Julia,
-            "tclsh" | "expect" | "wish" => Self::Tcl,
-            "vim" | "vi" | "nvim" | "ex" | "view" | "vimdiff" | "gvim" | "rvim" => Self::Vim,
-            "emacs" | "emacsclient" | "guile" | "sbcl" | "clisp" | "racket" | "scheme" | "csi" | "gosh"
-            | "ecl" | "chicken" | "mit-scheme" | "ghc" | "runghc" | "swipl" | "ocaml" => Self::Emacs,
-            "osascript" => Self::Applescript,
-            "swift" | "dart" | "kotlinc" | "nim" | "groovy" | "groovysh" | "jshell" | "scala" | "kotlin"
-            | "clojure" | "clj" | "bb" => Self::Groovy,
-            "erl" | "elixir" | "iex" | "escript" => Self::Erlang,
-            "m" | "gm" if name.ends_with("m4") => Self::M4,
-            _ => return None,
-        })
+        if !BASES.may_contain(base.as_bytes()) {
+            return None;
+        }
+        let known = NAMED.iter().find(|(_, names)| names.contains(&base));
+        known.map(|(language, _)| *language).filter(|language| *language != Self::M4 || name.ends_with("m4"))
     }
 
     pub fn code_flags(self) -> &'static [&'static str] {

@@ -44,6 +44,7 @@ mod names;
 mod network;
 mod peel;
 mod place;
+mod prints;
 mod program_text;
 mod quoted;
 mod reading;

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use cofferdam_shell_syntax::{HOLE, Word, normalise};
+use cofferdam_shell_syntax::{HOLE, Word, normalise, normalise_into};
 
 use crate::Context;
 use crate::names::Names;
@@ -101,10 +101,33 @@ impl Path {
         Self::of_text(word.text(), directory, context)
     }
 
+    /// The text alone, where nobody asks for the kind of the place, put where another was before. Whether it is known;
+    /// what is not is put there as it stands.
+    pub fn text_into(whole: &mut String, text: &str, directory: Option<&str>, context: &Context) -> bool {
+        let text = text.strip_prefix("file://").unwrap_or(text);
+        if let Some(rest) = at_home(text) {
+            return Self::text_into(whole, &format!("{}{rest}", context.home), directory, context);
+        }
+        let directory = if text.starts_with('/') { Some("") } else { directory };
+        let directory = directory.filter(|_| !text.starts_with(HOLE));
+        match directory {
+            Some(directory) => {
+                normalise_into(whole, directory, text);
+                if whole.starts_with("/proc/") {
+                    *whole = without_root(std::mem::take(whole));
+                }
+            }
+            None => {
+                whole.clear();
+                whole.push_str(text);
+            }
+        }
+        directory.is_some()
+    }
+
     pub fn of_text(text: &str, directory: Option<&str>, context: &Context) -> Self {
         let text = text.strip_prefix("file://").unwrap_or(text);
-        // A tilde that came out of a variable or stands in program text is meant as the home all the same.
-        if let Some(rest) = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/')) {
+        if let Some(rest) = at_home(text) {
             return Self::of_text(&format!("{}{rest}", context.home), directory, context);
         }
         if text.starts_with(HOLE) {
@@ -128,15 +151,23 @@ impl Path {
     }
 }
 
+/// A tilde that came out of a variable or stands in program text is meant as the home all the same.
+fn at_home(text: &str) -> Option<&str> {
+    text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 fn absolute(text: &str, directory: Option<&str>) -> Option<String> {
     let directory = if text.starts_with('/') { "" } else { directory? };
-    let absolute = normalise(directory, text);
+    Some(without_root(normalise(directory, text)))
+}
+
+fn without_root(absolute: String) -> String {
     // Every process has the root directory under this name as well.
     let within = absolute.strip_prefix("/proc/").and_then(|rest| rest.split_once("/root"));
     match within {
-        Some((process, "")) if !process.contains('/') => Some("/".to_owned()),
-        Some((process, rest)) if !process.contains('/') && rest.starts_with('/') => Some(rest.to_owned()),
-        _ => Some(absolute),
+        Some((process, "")) if !process.contains('/') => "/".to_owned(),
+        Some((process, rest)) if !process.contains('/') && rest.starts_with('/') => rest.to_owned(),
+        _ => absolute,
     }
 }
 

@@ -242,9 +242,10 @@ impl Judge<'_> {
         if harmless {
             return;
         }
+        let mut path = String::new();
         for word in call.operands() {
-            let path = call.path(word, self.context);
-            if place::is_own_policy(&path.text) {
+            place::Path::text_into(&mut path, word.text(), call.directory.as_deref(), self.context);
+            if place::is_own_policy(&path) {
                 self.report(
                     &Report::deny(
                         "own-policy-file",
@@ -253,7 +254,7 @@ impl Judge<'_> {
                     ),
                     call.line(),
                 );
-            } else if place::is_agent_policy(&path.text)
+            } else if place::is_agent_policy(&path)
                 && matches!(
                     program,
                     "rm" | "mv"
@@ -295,26 +296,25 @@ impl Judge<'_> {
             program,
             "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" | "awk" | "sed" | "jq" | "gawk"
         );
-        let mut operands = call.operands().collect::<Vec<_>>();
-        if pattern_first && !operands.is_empty() && call.value(&["-e", "--regexp", "-f"]).is_none() {
-            operands.remove(0);
-        }
-        let inverted = matches!(program, "cp" | "mv" | "install" | "ln") && operands.len() == 2;
+        let pattern = pattern_first && call.value(&["-e", "--regexp", "-f"]).is_none();
+        let operands = || call.operands().skip(usize::from(pattern));
+        let inverted = matches!(program, "cp" | "mv" | "install" | "ln") && operands().count() == 2;
         // Certificates are public; keys in files of the same kind are not, and only these commands show them.
         let certificate = program == "openssl"
             && (call.has_word(&["-pubout", "-pubin", "-modulus"])
                 || !call.has_word(&["enc", "base64", "rsa", "ec", "pkey", "pkcs8", "pkcs12"]));
         // A key that is made here is written, not read.
+        const MADE: [&str; 3] = ["-keyout", "-out", "--out"];
+        let makes = call.has_word(&MADE);
         let made: Vec<&Word> =
-            ["-keyout", "-out", "--out"].iter().filter_map(|option| call.value(&[option])).collect();
-        for word in operands
-            .iter()
+            MADE.iter().filter(|_| makes).filter_map(|option| call.value(&[option])).collect();
+        for word in operands()
             .filter(|word| !made.contains(word))
             .filter(|word| !(certificate && word.text().ends_with(".pem")))
             .take(if inverted { 1 } else { usize::MAX })
         {
             let address = word.text().bytes().any(|byte| byte == b':') && word.text().contains("://");
-            if inverted && operands[0].text().contains("example")
+            if inverted && operands().next().is_some_and(|first| first.text().contains("example"))
                 || address && !word.text().starts_with("file://")
             {
                 continue;
@@ -354,6 +354,16 @@ impl Judge<'_> {
     }
 
     pub(crate) fn secret_text(&mut self, text: &str, call: &Call) {
+        if self.links.is_empty() {
+            let mut path = std::mem::take(&mut self.whole);
+            let known = place::Path::text_into(&mut path, text, call.directory.as_deref(), self.context);
+            let secret = place::is_secret(if known { &path } else { text });
+            self.whole = path;
+            if secret {
+                self.report(&SECRET, call.line());
+            }
+            return;
+        }
         let expanded = text.strip_prefix("~/").map(|rest| format!("{}/{rest}", self.context.home));
         let path = place::Path::of_text(
             expanded.as_deref().unwrap_or(text),
@@ -452,12 +462,16 @@ impl Judge<'_> {
             "_key",
         ]);
         static PIPED: Needles<2> = Needles::of(["key", "pass"]);
-        let mut pattern = String::new();
+        let mut pattern = String::with_capacity(call.texts().map(|text| text.len() + 1).sum());
         for text in call.texts() {
             pattern.push_str(text);
             pattern.push(' ');
         }
-        let pattern = pattern.to_lowercase();
+        if pattern.is_ascii() {
+            pattern.make_ascii_lowercase();
+        } else {
+            pattern = pattern.to_lowercase();
+        }
         let of = letters(pattern.as_bytes());
         let piped = matches!(&call.input, Input::Pipe { .. }) && PIPED.any_in(&pattern, of);
         if !piped && !WORDS.any_in(&pattern, of) {

@@ -128,6 +128,8 @@ pub(crate) struct Index {
     slots: &'static [u16],
     /// What patterns begin with.
     begins: u128,
+    /// How many letters a name has at least that a pattern fits.
+    shortest: usize,
     patterns: &'static [(&'static str, usize)],
 }
 
@@ -137,26 +139,32 @@ impl Index {
         let exact = self.exact(name).unwrap_or_default();
         // Nearly every name begins with a letter that no pattern begins with.
         let begin = |byte: u8| self.begins & (1 << (byte & 127)) != 0;
-        let possible = begin(b'*') || name.bytes().next().is_some_and(begin);
+        let possible = name.len() >= self.shortest && (begin(b'*') || name.bytes().next().is_some_and(begin));
         let patterns = if possible { self.patterns } else { &[] };
-        let patterns = patterns.iter().filter(move |(pattern, _)| fits(pattern, name)).map(|(_, at)| *at);
+        let first = name.as_bytes().first();
+        let patterns = patterns.iter().filter(move |(pattern, _)| {
+            let begins = pattern.as_bytes().first();
+            (begins == first || begins == Some(&b'*')) && fits(pattern, name)
+        });
+        let patterns = patterns.map(|(_, at)| *at);
         exact.iter().copied().chain(patterns)
     }
 
     /// Whether there is any.
     pub fn has(&self, name: &str) -> bool {
-        self.find(name).next().is_some()
+        self.exact(name).is_some() || name.len() >= self.shortest && self.find(name).next().is_some()
     }
 
     fn exact(&self, name: &str) -> Option<&'static [usize]> {
-        let mut slot = sum(name) % self.slots.len();
+        // There are as many as a power of two.
+        let mut slot = sum(name) & (self.slots.len() - 1);
         loop {
             let place = usize::from(self.slots[slot]).checked_sub(1)?;
             let (known, entries) = self.exact[place];
             if known == name {
                 return Some(entries);
             }
-            slot = (slot + 1) % self.slots.len();
+            slot = (slot + 1) & (self.slots.len() - 1);
         }
     }
 }

@@ -6,14 +6,24 @@ use crate::names::Names;
 
 /// Files that hold keys and passwords.
 pub(crate) fn is_secret(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    // One look at every letter answers for most paths what the questions below would ask one by one.
+    let (mut start, mut hidden, mut pattern, mut before) = (0, false, false, 0);
+    for (at, byte) in path.bytes().enumerate() {
+        match byte {
+            b'/' => start = at + 1,
+            b'.' => hidden |= before == b'/',
+            b'*' | b'?' | b'[' => pattern = true,
+            _ => {}
+        }
+        before = byte;
+    }
+    let name = &path[start..];
     let capital = name.bytes().any(|byte| byte.is_ascii_uppercase());
     let lower: Cow<'_, str> = if capital { name.to_ascii_lowercase().into() } else { name.into() };
     let ending = lower.bytes().rposition(|byte| byte == b'.').map_or("", |dot| &lower[dot..]);
     if matches!(ending, ".pub" | ".example" | ".sample" | ".template" | ".dist") {
         return false;
     }
-    let hidden = path.as_bytes().windows(2).any(|pair| pair == b"/.");
     if name.starts_with("id_")
         && ["rsa", "dsa", "ecdsa", "ed25519", "*"].iter().any(|kind| name[3..].starts_with(kind))
     {
@@ -116,7 +126,7 @@ pub(crate) fn is_secret(path: &str) -> bool {
         ".keytab",
         ".agekey",
     ]);
-    globbed(path)
+    pattern && globbed(path)
         || EXACT.contains(name)
         || (lower.starts_with(".env.") || lower.ends_with(".env") && lower.len() > 4 && path.contains('/'))
         || ENDINGS.contains(ending)
@@ -238,16 +248,35 @@ const KEPT: &[&str] = &[
     "/home/*/.bash_history",
 ];
 
+/// How deep each of them lies.
+const DEPTHS: [usize; KEPT.len()] = {
+    let mut depths = [0; KEPT.len()];
+    let mut at = 0;
+    while at < KEPT.len() {
+        depths[at] = depth(KEPT[at]);
+        at += 1;
+    }
+    depths
+};
+
+const fn depth(path: &str) -> usize {
+    let (path, mut count, mut at) = (path.as_bytes(), 0, 0);
+    while at < path.len() {
+        count += (path[at] == b'/') as usize;
+        at += 1;
+    }
+    count
+}
+
 /// `/e?c/sh*dow`: a pattern whose every part says at least something, and which finds keys.
 fn globbed(path: &str) -> bool {
     let is_pattern = |text: &str| text.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'['));
     if !path.starts_with('/') || !is_pattern(path) {
         return false;
     }
-    let depth = |path: &str| path.bytes().filter(|byte| *byte == b'/').count();
     let deep = depth(path);
-    KEPT.iter().any(|kept| {
-        depth(kept) == deep
+    KEPT.iter().zip(DEPTHS).any(|(kept, depth)| {
+        depth == deep
             && kept.split('/').zip(path.split('/')).all(|(kept, part)| {
                 kept == "*" || kept == part || is_pattern(part) && says_something(part) && finds(part, kept)
             })

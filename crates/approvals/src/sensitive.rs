@@ -2,7 +2,7 @@
 //! under. Lists of names, compared as text.
 
 use crate::Context;
-use crate::names::Names;
+use crate::names::{self, Names};
 
 /// Disks, partitions and memory; not the harmless ones such as `/dev/null`.
 pub(crate) fn is_device(path: &str) -> bool {
@@ -287,7 +287,7 @@ pub(crate) fn is_startup(path: &str, context: &Context) -> bool {
         || path.ends_with("/.m2/settings.xml")
         || path.ends_with("/sitecustomize.py")
         || path.ends_with("/usercustomize.py")
-        || path.contains("/Startup/")
+        || names::contains(path, "/Startup/")
         || path.ends_with("/.envrc")
         || path.ends_with("/.npmrc")
         || path.ends_with("/pip.conf")
@@ -302,7 +302,7 @@ fn has_hidden(path: &str) -> bool {
 
 /// Cofferdam's own policy, record and socket.
 pub(crate) fn is_own_policy(path: &str) -> bool {
-    if !path.contains("cofferdam") && !path.ends_with("/approvals.toml") {
+    if !names::contains(path, "cofferdam") && !path.ends_with("/approvals.toml") {
         return false;
     }
     path.contains("/.config/cofferdam")
@@ -318,7 +318,7 @@ pub(crate) fn is_own_policy(path: &str) -> bool {
 
 /// Files that decide what an agent may do or is told to do.
 pub(crate) fn is_agent_policy(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = names::last_part(path);
     let directory = [
         "/.claude/settings",
         "/.claude/hooks",

@@ -7,7 +7,7 @@ use crate::Category;
 use crate::call::Call;
 use crate::check::VALUED;
 use crate::judge::{Judge, Report};
-use crate::names::Names;
+use crate::names::{Few, Names};
 use crate::rules::{PLAIN, TOOL_INDEX, TOOLS, Tool, ToolEffect, VERBS, fits};
 
 /// A verb is looked for among this many words.
@@ -361,7 +361,7 @@ impl ToolEffect {
 
 impl Judge<'_> {
     pub(crate) fn tools(&mut self, program: &str, call: &Call) {
-        let words: Vec<&str> = call.texts().collect();
+        let words: Few<'_> = call.texts().collect();
         let operands = operands(&words);
         let options = words.iter().any(|word| word.starts_with('-'));
         if options && words.iter().any(|word| matches!(*word, "--help" | "-help")) {
@@ -481,7 +481,7 @@ impl Judge<'_> {
 }
 
 /// The words that are no options and no values of the options that everybody has.
-fn operands<'w>(words: &[&'w str]) -> Vec<&'w str> {
+fn operands<'w>(words: &[&'w str]) -> Few<'w> {
     let mut skip = false;
     words
         .iter()

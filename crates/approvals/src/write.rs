@@ -1,13 +1,11 @@
 //! What is written, and where.
 
-use std::hash::BuildHasher;
-
 use cofferdam_shell_syntax::{FileContent, RedirectKind, Shell, SimpleCommand, Word};
 
 use crate::Category::{Disks, FileDestruction, OwnPolicy, Persistence, ReverseShell, SystemControl};
 use crate::call::Call;
 use crate::judge::{Judge, Report};
-use crate::names::Names;
+use crate::names::{Names, last_part};
 use crate::place::{self, Path, Place};
 
 const DISK: Report = Report::deny("write-disk", Disks, "It writes over a disk.");
@@ -23,19 +21,19 @@ impl Judge<'_> {
     pub(crate) fn redirects(&mut self, command: &SimpleCommand) {
         let call = Call::of(command);
         let computed = if command.written.is_empty() { call.line() } else { String::new() };
-        let line = if command.written.is_empty() { &computed } else { &command.written };
+        let line = if command.written.is_empty() { computed.as_str() } else { command.written.as_str() };
         for redirect in &command.redirects {
             let target = &redirect.target;
             if target.text().starts_with("/dev/tcp/") || target.text().starts_with("/dev/udp/") {
                 self.report(
                     &Report::ask("shell-socket", ReverseShell, "It connects the shell to another machine."),
-                    line.clone(),
+                    line,
                 );
                 continue;
             }
             match redirect.kind {
                 RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite => {
-                    self.written_with(target, &call, || line.clone());
+                    self.written_with(target, &call, || line.to_owned());
                 }
                 RedirectKind::Read => self.secret_word(target, &call),
                 RedirectKind::Duplicate => {}
@@ -66,8 +64,12 @@ impl Judge<'_> {
 
     /// Scripts write to the same few files again and again; what was found harmless once is not looked at twice.
     fn written_with(&mut self, target: &Word, call: &Call, line: impl FnOnce() -> String) {
-        let place = (target.text(), &call.directory, call.elsewhere, target.is_unknown());
-        let place = self.memory.hash_one(place);
+        let all = &mut self.put_together;
+        all.clear();
+        all.extend_from_slice(target.text().as_bytes());
+        all.push(if target.is_unknown() { 0xfe } else { 0xff });
+        call.circumstances(all);
+        let place = crate::prints::sum(&self.memory, all);
         if self.harmless_targets.contains(&place) {
             return;
         }
@@ -297,10 +299,10 @@ impl Judge<'_> {
     }
 
     fn copied(&mut self, program: &str, call: &Call) {
-        let operands: Vec<&Word> = call.operands().collect();
-        let target = call.value(&["-t", "--target-directory"]).or_else(|| operands.last().copied());
+        let count = call.operands().count();
+        let target = call.value(&["-t", "--target-directory"]).or_else(|| call.operands().last());
         let Some(target) = target else { return };
-        if operands.len() < 2 && call.value(&["-t", "--target-directory"]).is_none() {
+        if count < 2 && call.value(&["-t", "--target-directory"]).is_none() {
             return;
         }
         if target.text().contains(':') && !target.text().starts_with('/') {
@@ -308,20 +310,24 @@ impl Judge<'_> {
         }
         self.written(target, call);
         // Into a directory: the name comes from the source.
-        let path = call.path(target, self.context);
-        let base = path.text.trim_end_matches('/');
-        for source in &operands[..operands.len().saturating_sub(1)] {
-            let name = source.text().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-            let whole = [base, "/", name].concat();
+        let (mut path, mut whole) = (String::new(), std::mem::take(&mut self.whole));
+        let directory = call.directory.as_deref();
+        Path::text_into(&mut path, target.text(), directory, self.context);
+        let base = path.trim_end_matches('/');
+        for source in call.operands().take(count.saturating_sub(1)) {
+            let name = last_part(source.text().trim_end_matches('/'));
+            whole.clear();
+            for part in [base, "/", name] {
+                whole.push_str(part);
+            }
             if place::is_startup(&whole, self.context)
                 || place::is_own_policy(&whole)
                 || place::is_agent_policy(&whole) && target.text().ends_with('/')
             {
-                self.written(&Word::known(whole), call);
+                self.written(&Word::known(whole.as_str()), call);
             }
-            if matches!(program, "mv" | "cp" | "ln")
-                && place::is_own_policy(&call.path(source, self.context).text)
-            {
+            Path::text_into(&mut whole, source.text(), directory, self.context);
+            if matches!(program, "mv" | "cp" | "ln") && place::is_own_policy(&whole) {
                 self.report(
                     &Report::deny(
                         "own-policy-file",
@@ -332,6 +338,7 @@ impl Judge<'_> {
                 );
             }
         }
+        self.whole = whole;
     }
 
     fn block_copy(&mut self, call: &Call) {

@@ -43,9 +43,9 @@ impl Shell {
             argv[0] = Word::known(program.clone());
         }
         let argv = Rc::new(argv);
-        let written = beginning(simple.span.slice(source)).to_owned();
+        let written = beginning(simple.span.slice(source)).into();
         let command =
-            SimpleCommand { argv: Rc::clone(&argv), assignments, redirects, written, ..self.blank(input) };
+            SimpleCommand { assignments, redirects, written, ..self.called(Rc::clone(&argv), input) };
         if argv.is_empty() {
             // `$(<file)` is the contents of the file.
             let opened = command.redirects.iter().any(|redirect| redirect.kind == RedirectKind::Read);
@@ -279,22 +279,23 @@ impl Shell {
 
     /// Copies, moves and links: the new name stands for the old content.
     fn copy(&mut self, rest: &[Word]) {
-        let operands: Vec<&str> =
-            rest.iter().filter_map(Word::as_known).filter(|text| !text.starts_with('-')).collect();
-        let [from, to] = operands.as_slice() else {
+        let operands = || rest.iter().filter_map(Word::as_known).filter(|text| !text.starts_with('-'));
+        let mut all = operands();
+        let (Some(from), Some(to), None) = (all.next(), all.next(), all.next()) else {
             // Something that cannot be followed came to where this text had written before.
-            if let Some(to) = operands.last().filter(|to| self.file(to).is_some()) {
+            if let Some(to) = operands().next_back().filter(|to| self.file(to).is_some()) {
                 self.write_file(to, FileContent::Text(Word::unknown(None)));
             }
             return;
         };
         let Some(source) = self.resolve(from) else { return };
-        let content = match self.files.get(&source) {
+        let known = if self.files.may_have(&source) { self.files.get(&source) } else { None };
+        let content = match known {
             Some(content) => content.clone(),
             None => FileContent::Same(source),
         };
         let name = from.rsplit('/').next().unwrap_or(from);
-        self.write_file(&format!("{to}/{name}"), content.clone());
+        self.write_file(&[to.trim_end_matches('/'), "/", name].concat(), content.clone());
         self.write_file(to, content);
     }
 }

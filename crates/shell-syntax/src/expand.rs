@@ -1,5 +1,7 @@
 //! From a word as written to the fields that a command gets.
 
+mod simple;
+
 use std::borrow::Cow;
 
 use shuck_ast as ast;
@@ -63,6 +65,15 @@ impl Fields {
         self.open = true;
     }
 
+    fn taken(&mut self, word: Word) {
+        if self.current == Word::default() {
+            self.current = word;
+        } else {
+            self.current.push(&word);
+        }
+        self.open = true;
+    }
+
     /// An unquoted expansion: split at separators, patterns in it are patterns.
     fn split(&mut self, word: &Word, separators: &str) {
         let text = word.text();
@@ -98,18 +109,22 @@ impl Shell {
         source: &str,
         watch: &mut dyn Watch,
     ) -> Vec<Word> {
-        let mut fields = Vec::new();
+        let mut fields = Vec::with_capacity(words.size_hint().0);
         for word in words {
             if let Some(text) = plain(word, source) {
                 fields.push(Word::known(text));
                 continue;
             }
-            let atoms = atoms(word, source);
-            if !may_have_braces(word, &atoms) {
-                self.evaluate(&atoms, source, watch, &mut fields);
+            if simple::is_simple(word, source) {
+                self.evaluate_simple(word, source, watch, &mut fields);
             } else {
-                for atoms in braces(atoms) {
+                let atoms = atoms(word, source);
+                if !may_have_braces(word, &atoms) {
                     self.evaluate(&atoms, source, watch, &mut fields);
+                } else {
+                    for atoms in braces(atoms) {
+                        self.evaluate(&atoms, source, watch, &mut fields);
+                    }
                 }
             }
             if fields.len() > MOST_FIELDS {
@@ -158,8 +173,7 @@ impl Shell {
                 }
                 Atom::Text { text, quoted } => fields.literal(text, *quoted),
                 Atom::Part { part, quoted } => {
-                    let expansion = self.part(part, *quoted, source, watch);
-                    self.join(&mut fields, &expansion, *quoted);
+                    self.expanded(&mut fields, part, *quoted, source, watch);
                 }
             }
         }
@@ -396,7 +410,8 @@ fn plain<'a>(word: &'a ast::Word, source: &'a str) -> Option<&'a str> {
 }
 
 fn atoms<'a>(word: &'a ast::Word, source: &'a str) -> Vec<Atom<'a>> {
-    let mut atoms = Vec::with_capacity(word.parts.len());
+    // One more for the beginning of each quote, and two for what most quotes hold.
+    let mut atoms = Vec::with_capacity(word.parts.len() + 3);
     for part in &word.parts {
         match &part.kind {
             ast::WordPart::Literal(text) => unquoted_text(text.as_str(source, part.span), &mut atoms),

@@ -4,11 +4,11 @@
 //! a shell that has started this one, the body and the program are both followed: one of them is what runs.
 
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use shuck_ast as ast;
 
+use crate::files::Map;
 use crate::shell::{Left, Locals};
 use crate::{Doubt, Input, Shell, Source, Watch, Word};
 
@@ -33,9 +33,9 @@ pub(crate) struct Function {
 /// What a shell calls by names of its own. Shared, because every subshell gets them and few change them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
-    pub functions: Rc<HashMap<String, Function>>,
-    pub aliases: Rc<HashMap<String, String>>,
-    pub programs: Rc<HashMap<String, String>>,
+    pub functions: Rc<Map<Function>>,
+    pub aliases: Rc<Map<String>>,
+    pub programs: Rc<Map<String>>,
 }
 
 /// A function or a script that is running.

@@ -18,6 +18,7 @@ mod edited;
 mod elsewhere;
 mod evaluated;
 mod expand;
+mod files;
 mod functions;
 mod guarded;
 mod outcome;
@@ -40,6 +41,7 @@ pub use doubt::Doubt;
 pub use scan::{LONGEST, misleading};
 pub use shell::{
     FileContent, Input, Redirect, RedirectKind, Shell, SimpleCommand, Surroundings, Watch, normalise,
+    normalise_into,
 };
 pub use word::{HOLE, Source, Word};
 

@@ -8,7 +8,7 @@ use crate::{FileContent, Input, Shell, Word};
 /// The known output of a command; `None` when it is not known.
 pub(crate) fn of(shell: &Shell, argv: &[Word], input: &Input) -> Option<Word> {
     let name = argv.first()?.as_known()?;
-    let name = name.rsplit('/').next().unwrap_or(name);
+    let name = name.bytes().rposition(|byte| byte == b'/').map_or(name, |at| &name[at + 1..]);
     let rest = &argv[1..];
     match name {
         "echo" => return Some(echo(rest)),

@@ -1,5 +1,7 @@
 //! Parameter expansion, as far as the values are known.
 
+use std::borrow::Cow;
+
 use shuck_ast as ast;
 
 use crate::expand::Expansion;
@@ -58,6 +60,23 @@ impl Shell {
             _ => return None,
         };
         Some(Word::known(value))
+    }
+
+    /// What stands for `$name` as it is, without a copy: the variables that a text has set itself, and those of which
+    /// nothing is known.
+    pub(crate) fn scalar(&self, part: &ast::WordPart) -> Option<Cow<'_, Word>> {
+        let ast::WordPart::Variable(name) = part else { return None };
+        let name = name.as_str();
+        if !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+            return None;
+        }
+        let referred = self.referred(name);
+        match self.variables.get(referred).map(|variable| &variable.value) {
+            Some(Value::Scalar(word)) => Some(Cow::Borrowed(word)),
+            Some(Value::List(_) | Value::Map(_)) => None,
+            None if self.well_known(referred).is_some() => None,
+            None => Some(Cow::Owned(Word::unknown(Some(Source::Variable(name.to_owned()))))),
+        }
     }
 
     pub(crate) fn value_of(&self, name: &str) -> Expansion {

@@ -174,6 +174,15 @@ impl<'a> Scanner<'a> {
         self.at += 1;
     }
 
+    /// More of the same word, as far as it is letters that mean nothing anywhere: most of a text is such words.
+    fn letters(&mut self) {
+        let rest = &self.bytes[self.at..];
+        let ordinary = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/');
+        let length = rest.iter().position(|byte| !ordinary(byte)).unwrap_or(rest.len());
+        self.at += length;
+        self.last = Some(self.at - 1);
+    }
+
     fn code(&mut self) -> Certain {
         match self.bytes[self.at] {
             b'\n' => self.newline(),
@@ -208,7 +217,7 @@ impl<'a> Scanner<'a> {
                 match byte {
                     b'{' => self.braces += 1,
                     b'}' => self.braces = self.braces.saturating_sub(1),
-                    _ => {}
+                    _ => self.letters(),
                 }
                 Some(())
             }

@@ -13,6 +13,8 @@ mod words;
 
 use shuck_ast as ast;
 
+use crate::scan;
+
 /// Deeper nesting is left to the parsers, which have limits of their own.
 const DEEPEST: usize = 12;
 /// Longer chains too: each link is a level of the tree.
@@ -21,7 +23,7 @@ const LONGEST_CHAIN: usize = 64;
 /// The tree of a text that is plain from its beginning to its end.
 pub(crate) fn read(text: &str) -> Option<ast::File> {
     // The first parser replaces aliases by what they stand for.
-    if !text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) || text.contains("alias") {
+    if !scan::is_printable(text) || text.contains("alias") {
         return None;
     }
     let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, depth: 0, ampersand: false };
@@ -134,7 +136,8 @@ impl Reader<'_> {
         if self.depth > DEEPEST {
             return None;
         }
-        let mut statements = Vec::new();
+        // Statements are large, and most sequences have one.
+        let mut statements = Vec::with_capacity(1);
         self.between();
         let from = self.at;
         let end = loop {

@@ -96,7 +96,7 @@ impl Reading {
         if cuts.len() < 2 {
             return None;
         }
-        let mut places = HashMap::new();
+        let mut places = HashMap::with_hasher(foldhash::fast::RandomState::default());
         let mut distinct = Vec::new();
         let pieces = cuts.into_iter().map(|range| {
             let piece = &text[range.clone()];

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use compact_str::CompactString;
 use shuck_ast as ast;
 
 use crate::functions;
@@ -280,7 +281,7 @@ impl Shell {
         watch: &mut dyn Watch,
     ) -> (Vec<Redirect>, Option<Input>) {
         use ast::RedirectKind as Kind;
-        let mut opened = Vec::new();
+        let mut opened = Vec::with_capacity(redirects.len());
         let mut input = None;
         for redirect in redirects {
             if let Some(heredoc) = redirect.heredoc() {
@@ -429,7 +430,20 @@ impl Shell {
     }
 
     pub(crate) fn blank(&self, input: &Input) -> SimpleCommand {
-        SimpleCommand { input: input.clone(), directory: self.directory.clone(), ..SimpleCommand::default() }
+        self.called(Rc::default(), input)
+    }
+
+    /// A command of these words, in the circumstances of now.
+    pub(crate) fn called(&self, argv: Rc<Vec<Word>>, input: &Input) -> SimpleCommand {
+        SimpleCommand {
+            argv,
+            assignments: Vec::new(),
+            redirects: Vec::new(),
+            input: input.clone(),
+            directory: self.directory.clone(),
+            written: CompactString::default(),
+            piped: false,
+        }
     }
 
     /// Records a command and tells the watcher.

@@ -17,7 +17,7 @@ pub(crate) fn admit(text: &str) -> Result<(), Doubt> {
     if text.len() > LONGEST {
         return Err(Doubt::TooLong);
     }
-    if text.bytes().any(|byte| byte == 0) {
+    if text.as_bytes().contains(&0) {
         return Err(Doubt::ControlCharacters);
     }
     if depth(text.as_bytes()) > DEEPEST {
@@ -41,6 +41,19 @@ pub(crate) fn masked(text: &str) -> Option<String> {
     Some(text.chars().flat_map(plain).collect())
 }
 
+/// The bytes that open or close something, or let a command start.
+const COUNTS: [bool; 256] = {
+    let (mut counts, mut at) = ([false; 256], 0);
+    while at < 256 {
+        counts[at] = matches!(
+            at as u8,
+            b'(' | b'{' | b'[' | b')' | b'}' | b']' | b'\n' | b';' | b'&' | b'|' | b'`' | b'!'
+        );
+        at += 1;
+    }
+    counts
+};
+
 /// How deep brackets and keywords nest if every one of them counts. Quoted closing brackets can make it count
 /// too little, so it is not the only line of defence: the first parser has a limit of its own, and the second
 /// runs on a stack that is large enough for every opening bracket ([`openings`]).
@@ -49,6 +62,11 @@ fn depth(bytes: &[u8]) -> usize {
     let mut command_may_start = true;
     let mut at = 0;
     while at < bytes.len() {
+        // Where no command can start, words are nothing but words.
+        if !command_may_start && !COUNTS[usize::from(bytes[at])] {
+            at += 1;
+            continue;
+        }
         let start = at;
         match bytes[at] {
             b'(' | b'{' | b'[' => depth += 1,
@@ -58,19 +76,18 @@ fn depth(bytes: &[u8]) -> usize {
                 {
                     at += 1;
                 }
-                let word = &bytes[start..=at];
-                match word {
-                    b"if" | b"while" | b"until" | b"for" | b"case" | b"select" if command_may_start => {
-                        depth += 1;
+                if command_may_start {
+                    let word = &bytes[start..=at];
+                    match word {
+                        b"if" | b"while" | b"until" | b"for" | b"case" | b"select" => depth += 1,
+                        b"fi" | b"done" | b"esac" => depth = depth.saturating_sub(1),
+                        _ => {}
                     }
-                    b"fi" | b"done" | b"esac" if command_may_start => depth = depth.saturating_sub(1),
-                    _ => {}
-                }
-                command_may_start = command_may_start
-                    && matches!(
+                    command_may_start = matches!(
                         word,
                         b"if" | b"while" | b"until" | b"then" | b"do" | b"else" | b"elif" | b"time"
                     );
+                }
             }
             _ => {}
         }
@@ -93,10 +110,17 @@ pub(crate) fn openings(text: &str) -> usize {
     brackets + keywords.iter().map(|keyword| text.matches(keyword).count()).sum::<usize>()
 }
 
+/// Whether a text is nothing but ASCII that can be seen, blanks and ends of lines. By parts: within one, nothing depends on
+/// what was found before, and so many bytes are compared at once.
+pub(crate) fn is_printable(text: &str) -> bool {
+    let printable = |byte: u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
+    text.as_bytes().chunks(64).all(|part| part.iter().fold(true, |all, byte| all & printable(*byte)))
+}
+
 /// Characters that make a person see another text than the shell does: terminal escapes, direction
 /// overrides, invisible and tag characters.
 pub fn misleading(text: &str) -> Option<char> {
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+    if is_printable(text) {
         return None;
     }
     text.replace("\r\n", "\n").chars().find(|&character| {

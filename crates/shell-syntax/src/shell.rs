@@ -1,10 +1,13 @@
 //! The state of a shell that runs nothing: variables, functions, aliases, the directory, and the files that
 //! the text has written so far.
 
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::rc::Rc;
 
+use compact_str::CompactString;
+
+use crate::files::{Files, Map};
 use crate::functions::{Names, Running};
 use crate::reading::{Manner, Reading};
 pub(crate) use crate::variables::{Value, Variable, Variables};
@@ -88,7 +91,7 @@ pub struct SimpleCommand {
     /// `None` after a `cd` to an unknown place.
     pub directory: Option<Rc<str>>,
     /// Where it is written, in the text that was parsed last; empty for what was computed.
-    pub written: String,
+    pub written: CompactString,
     /// Whether its output goes on to another command.
     pub piped: bool,
 }
@@ -140,7 +143,7 @@ pub struct Shell {
     pub(crate) process: usize,
     /// What is to happen when the shell ends.
     pub(crate) traps: Vec<String>,
-    pub(crate) files: HashMap<String, FileContent>,
+    pub(crate) files: Files,
     pub(crate) directory: Option<Rc<str>>,
     /// Where the shell still is if the list of commands that has just ended did not run to its end.
     pub(crate) stayed: Option<Rc<str>>,
@@ -172,7 +175,7 @@ pub struct Shell {
     /// How many bytes are kept for the commands and files seen so far.
     pub(crate) kept: usize,
     /// Texts that were parsed and may come again.
-    pub(crate) read: HashMap<String, Rc<Reading>>,
+    pub(crate) read: Map<Rc<Reading>>,
     /// How many bytes may still be parsed: text within text is read again at every level.
     pub(crate) budget: Option<usize>,
     /// How texts are read.
@@ -191,7 +194,7 @@ impl Shell {
             uncalled: Vec::new(),
             process: 0,
             traps: Vec::new(),
-            files: HashMap::new(),
+            files: Files::default(),
             directory,
             stayed: None,
             unsure: false,
@@ -209,7 +212,7 @@ impl Shell {
             locals: Vec::new(),
             concurrent: 0,
             kept: 0,
-            read: HashMap::new(),
+            read: Map::default(),
             budget: None,
             manner: Manner::default(),
         }
@@ -236,7 +239,7 @@ impl Shell {
     /// What this text has written to a file, if it has.
     pub fn file(&self, path: &str) -> Option<&FileContent> {
         // Most texts write nothing, and then no path has to be made whole to find that out.
-        if self.files.is_empty() {
+        if !self.files.may_have(path) {
             return None;
         }
         self.files.get(&self.resolve(path)?)
@@ -248,11 +251,13 @@ impl Shell {
             if let FileContent::Text(text) = &content {
                 self.kept += text.text().len();
             }
-            let content = match self.files.remove(&path) {
-                Some(before) if self.conditional > 0 => either_content(before, content),
-                _ => content,
-            };
-            self.files.insert(path, content);
+            match self.files.entry(path) {
+                Entry::Occupied(mut place) if self.conditional > 0 => {
+                    let before = std::mem::replace(place.get_mut(), FileContent::Same(String::new()));
+                    *place.get_mut() = either_content(before, content);
+                }
+                place => drop(place.insert_entry(content)),
+            }
         }
     }
 
@@ -413,10 +418,45 @@ pub(crate) fn either(name: &str, before: &Value, now: Value) -> Value {
     }
 }
 
+/// Whether nothing in a path has to be taken out: no part of it is empty or begins with a dot.
+fn is_clean(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    if matches!(bytes.first(), Some(b'.')) || matches!(bytes.last(), Some(b'/')) {
+        return false;
+    }
+    let mut at = 1;
+    while at < bytes.len() {
+        if bytes[at - 1] == b'/' && matches!(bytes[at], b'/' | b'.') {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
 /// Joins and cleans a path as text; links are not looked at.
 pub fn normalise(directory: &str, path: &str) -> String {
-    let mut whole = String::with_capacity(directory.len() + path.len() + 2);
+    let mut whole = String::new();
+    normalise_into(&mut whole, directory, path);
+    whole
+}
+
+/// The same, put where another path was before.
+pub fn normalise_into(whole: &mut String, directory: &str, path: &str) {
+    whole.clear();
+    whole.reserve(directory.len() + path.len() + 2);
     let base = if path.starts_with('/') { "" } else { directory };
+    // Most paths are clean already.
+    let clean = path.strip_suffix('/').unwrap_or(path);
+    let whole_base = base.is_empty() || base.starts_with('/');
+    if whole_base && !clean.is_empty() && is_clean(base) && is_clean(clean) {
+        whole.push_str(base);
+        if !clean.starts_with('/') {
+            whole.push('/');
+        }
+        whole.push_str(clean);
+        return;
+    }
     // By hand: parts are short, and searches that are made for long texts are slow on them.
     for text in [base, path] {
         let bytes = text.as_bytes();
@@ -440,5 +480,4 @@ pub fn normalise(directory: &str, path: &str) -> String {
     if whole.is_empty() {
         whole.push('/');
     }
-    whole
 }

@@ -223,3 +223,30 @@ fn letters_of_several_bytes_around_nested_commands_end_nothing() {
         run(text);
     }
 }
+
+#[test]
+fn paths_are_cleaned_whether_much_or_nothing_is_to_do() {
+    for (directory, path, whole) in [
+        ("/a/b", "c", "/a/b/c"),
+        ("/a/b", "", "/a/b"),
+        ("", "", "/"),
+        ("", "a", "/a"),
+        ("/", "a", "/a"),
+        ("/", "/", "/"),
+        ("a", "b", "/a/b"),
+        ("/a", "/b/c", "/b/c"),
+        ("/a/", "b", "/a/b"),
+        ("/a", "b/", "/a/b"),
+        ("/a", "b//c", "/a/b/c"),
+        ("/a", "./b", "/a/b"),
+        ("/a", "../b", "/b"),
+        ("/a", "../../..", "/"),
+        ("/a", "b/..", "/a"),
+        ("/a", "b/.c", "/a/b/.c"),
+        ("/a", "..b", "/a/..b"),
+        ("/a", "b.c", "/a/b.c"),
+        ("/a/../b", "c", "/b/c"),
+    ] {
+        assert_eq!(normalise(directory, path), whole, "{directory} {path}");
+    }
+}

@@ -3,9 +3,10 @@
 //! A subshell sees all variables and changes none of those outside. Copying them at its start made a script of many
 //! variables and many `$(…)` take the square of its length, so what a subshell overwrites is put aside instead, once.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use crate::Word;
+use crate::files::Map;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
@@ -46,7 +47,7 @@ struct Before {
 /// Variables by name.
 #[derive(Debug, Default)]
 pub(crate) struct Variables {
-    slots: HashMap<String, Slot>,
+    slots: Map<Slot>,
     aside: Vec<Before>,
     /// The subshells that have not ended, each with its number and where its part of `aside` begins.
     open: Vec<(usize, usize)>,

@@ -2,9 +2,13 @@
 
 use std::ops::Range;
 
+use compact_str::CompactString;
+
 /// Stands in [`Word::text`] for the part of a word that nobody knows before it runs. A text that contains
 /// the character itself is taken for unknown too, which errs on the careful side.
 pub const HOLE: char = '\u{FFFC}';
+
+const A_HOLE: CompactString = CompactString::const_new("\u{FFFC}");
 
 /// Longer words are taken for unknown.
 const LONGEST: usize = 128 * 1024;
@@ -18,63 +22,119 @@ pub enum Source {
     Commands(Range<usize>),
 }
 
+/// Most words have no source or one, and then no list of them has to be allocated.
+#[derive(Clone, Default)]
+enum Sources {
+    #[default]
+    None,
+    One([Source; 1]),
+    Many(Vec<Source>),
+}
+
+impl Sources {
+    fn all(&self) -> &[Source] {
+        match self {
+            Self::None => &[],
+            Self::One(one) => one,
+            Self::Many(many) => many,
+        }
+    }
+
+    fn push(&mut self, source: Source) {
+        *self = match std::mem::take(self) {
+            Self::None => Self::One([source]),
+            Self::One([first]) => Self::Many(vec![first, source]),
+            Self::Many(mut many) => {
+                many.push(source);
+                Self::Many(many)
+            }
+        };
+    }
+}
+
+impl std::fmt::Debug for Sources {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.all().fmt(out)
+    }
+}
+
+impl PartialEq for Sources {
+    fn eq(&self, other: &Self) -> bool {
+        self.all() == other.all()
+    }
+}
+
+impl Eq for Sources {}
+
 /// One word of a command after expansion. Unknown parts are [`HOLE`] characters in its text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Word {
-    text: String,
+    /// Most words are short, and then they are kept without an allocation of their own.
+    text: CompactString,
     unknown: bool,
     glob: bool,
-    sources: Vec<Source>,
+    sources: Sources,
 }
 
 impl Word {
-    pub fn known(text: impl Into<String>) -> Self {
+    pub fn known(text: impl Into<CompactString>) -> Self {
         let text = text.into();
-        Self { unknown: text.contains(HOLE), glob: false, sources: Vec::new(), text }
+        Self { unknown: has_hole(&text), glob: false, sources: Sources::None, text }
     }
 
     pub fn unknown(source: Option<Source>) -> Self {
-        Self { text: HOLE.to_string(), unknown: true, glob: false, sources: source.into_iter().collect() }
+        Self {
+            text: A_HOLE,
+            unknown: true,
+            glob: false,
+            sources: source.map_or(Sources::None, |source| Sources::One([source])),
+        }
     }
 
     /// The text, with [`HOLE`] for what is not known.
+    #[inline]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// The whole text, when all of it is known. A pathname pattern counts as known.
+    #[inline]
     pub fn as_known(&self) -> Option<&str> {
         (!self.unknown).then_some(self.text.as_str())
     }
 
+    #[inline]
     pub fn is_unknown(&self) -> bool {
         self.unknown
     }
 
     /// Whether the shell would try to replace it by the names of files.
+    #[inline]
     pub fn is_glob(&self) -> bool {
         self.glob
     }
 
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
     /// Where its unknown parts, or parts that were computed, come from.
     pub fn sources(&self) -> &[Source] {
-        &self.sources
+        self.sources.all()
     }
 
     pub fn push_str(&mut self, text: &str) {
         if self.fits(text) {
-            self.unknown |= text.contains(HOLE);
+            self.unknown |= has_hole(text);
             self.append(text);
         }
     }
 
     /// What nobody knows, followed by what nobody knows, is what nobody knows: such a word does not grow.
     fn append(&mut self, text: &str) {
-        let text = if self.text.ends_with(HOLE) { text.trim_start_matches(HOLE) } else { text };
+        let text =
+            if self.unknown && self.text.ends_with(HOLE) { text.trim_start_matches(HOLE) } else { text };
         self.text.push_str(text);
     }
 
@@ -82,7 +142,7 @@ impl Word {
     fn fits(&mut self, text: &str) -> bool {
         let fits = self.text.len() + text.len() <= LONGEST;
         if !fits {
-            self.text = HOLE.to_string();
+            self.text = A_HOLE;
             self.unknown = true;
         }
         fits
@@ -94,7 +154,7 @@ impl Word {
         }
         self.unknown |= other.unknown;
         self.glob |= other.glob;
-        self.add_sources(&other.sources);
+        self.add_sources(other.sources());
     }
 
     pub(crate) fn mark_glob(&mut self) {
@@ -107,7 +167,7 @@ impl Word {
 
     pub(crate) fn add_sources(&mut self, sources: &[Source]) {
         for source in sources {
-            if self.sources.len() < 8 && !self.sources.contains(source) {
+            if self.sources().len() < 8 && !self.sources().contains(source) {
                 self.sources.push(source.clone());
             }
         }
@@ -115,8 +175,13 @@ impl Word {
 
     /// A word with another text and the same provenance.
     #[must_use]
-    pub fn with_text(&self, text: impl Into<String>) -> Self {
+    pub fn with_text(&self, text: impl Into<CompactString>) -> Self {
         let text = text.into();
-        Self { unknown: text.contains(HOLE), text, glob: self.glob, sources: self.sources.clone() }
+        Self { unknown: has_hole(&text), text, glob: self.glob, sources: self.sources.clone() }
     }
+}
+
+/// Whether part of a text is not known. Nearly every text is plain letters, and a search would prepare for more than that.
+fn has_hole(text: &str) -> bool {
+    !text.is_ascii() && text.contains(HOLE)
 }

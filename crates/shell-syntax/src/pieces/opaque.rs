@@ -37,7 +37,10 @@ impl Scanner<'_> {
             b'$' => self.dollar()?,
             b'\n' if !self.heredocs.is_empty() => return None,
             b'<' if self.peek(1) == b'<' => return None,
-            _ => self.letter(false),
+            _ => {
+                self.letter(false);
+                self.letters();
+            }
         }
         Some(())
     }

@@ -223,10 +223,16 @@ impl Reader<'_> {
                 if joined {
                     return None;
                 }
+                if redirects.is_empty() {
+                    redirects.reserve_exact(1);
+                }
                 redirects.push(redirect);
             } else if joined {
                 return None;
             } else if name.is_some() {
+                if args.is_empty() {
+                    args.reserve(3);
+                }
                 args.push(self.word()?);
             } else if let Some(assignment) = self.assignment() {
                 assignments.push(assignment?);
@@ -236,7 +242,6 @@ impl Reader<'_> {
                     return None;
                 }
                 name = Some(self.word()?);
-                args.reserve(3);
             }
             to = self.at;
         }
