@@ -63,6 +63,7 @@ fn main() -> ExitCode {
     for argument in ["-static", "-no-pie"] {
         println!("cargo::rustc-link-arg-bin=cofferdam={argument}");
     }
+    order();
     match first() {
         Ok(object) => {
             println!("cargo::rustc-link-arg-bin=cofferdam={}", object.display());
@@ -73,6 +74,22 @@ fn main() -> ExitCode {
             println!("cargo::error=the first instructions of the program: {error}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Puts the functions that a start runs next to each other, so that it touches few pages. They are known by the names that
+/// the compiler of `cargo xtask order-start` has given them; a name that there is not is passed over.
+fn order() {
+    const ORDER: &str = "start-order.txt";
+    println!("cargo::rerun-if-changed={ORDER}");
+    let variable = |name: &str| env::var(name).unwrap_or_default();
+    let flags = variable("CARGO_ENCODED_RUSTFLAGS");
+    // The one linker that can is the compiler's own, which it takes on this processor if it is not told otherwise.
+    let own_linker = variable("CARGO_CFG_TARGET_ARCH") == "x86_64" && !flags.contains("link");
+    if own_linker && variable("PROFILE") == "release" {
+        let file = Path::new(&variable("CARGO_MANIFEST_DIR")).join(ORDER);
+        println!("cargo::rustc-link-arg-bin=cofferdam=-Wl,--symbol-ordering-file={}", file.display());
+        println!("cargo::rustc-link-arg-bin=cofferdam=-Wl,--no-warn-symbol-ordering");
     }
 }
 

@@ -15,6 +15,7 @@ mod fuzz;
 mod install;
 mod licence;
 mod metadata;
+mod order_start;
 mod process;
 mod promises;
 mod root;
@@ -41,6 +42,7 @@ cargo xtask TASK
   bench [NAME…]                   speed, side by side, as tables and as a picture (.cache/bench/report.svg)
     [--quick] [--json] [--plot FILE]
   install [DIRECTORY]             the release build, put where programs are looked for (default ~/.local/bin)
+  order-start                     traces a start of the release build, and writes down what is linked together for it
   soak [--minutes N]              the daemon under load while everything goes wrong (default 10)
   fuzz [TARGET] [--seconds N]     every fuzz target, or one, for N seconds each (default 3)
 ";
@@ -75,6 +77,7 @@ fn run(arguments: &[String]) -> Done {
         ("bench", options) => bench::run(&root, options),
         ("install", []) => install::run(&root, None),
         ("install", [directory]) if !directory.starts_with('-') => install::run(&root, Some(directory)),
+        ("order-start", []) => order_start::run(&root),
         ("soak", options) => soak::run(&root, &soak::Options::parse(options)?),
         ("fuzz", options) => fuzz::run(&root, &fuzz::Options::parse(options)?),
         ("help" | "--help" | "-h", []) => {
