@@ -31,6 +31,7 @@ mod forward;
 pub mod frames;
 pub mod head;
 mod hop;
+mod http2;
 mod java_store;
 mod leaf;
 mod ledger;
