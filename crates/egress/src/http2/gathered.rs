@@ -134,3 +134,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Gathered<S> {
         Pin::new(&mut gathering.stream).poll_shutdown(context)
     }
 }
+
+#[cfg(test)]
+mod tests;
