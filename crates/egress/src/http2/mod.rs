@@ -1,8 +1,9 @@
-//! HTTP/2 on both sides of us, frames by the library of its own and everything above them here.
+//! HTTP/2: requests to upstreams without the HTTP library, and how both sides are written to.
 //!
-//! The HTTP library has a task for each request to an upstream and passes it along between three of them. Here whoever
-//! asks waits for the answer itself, and a connection only moves frames: `outward`. What is written on a connection is
-//! `gathered` until it has had its turn.
+//! The HTTP library passes a request to an upstream along between three tasks. Here whoever asks waits for the answer
+//! itself, and a connection only moves frames, which the library of HTTP/2 reads and writes: `outward`. Clients are still
+//! the HTTP library's, for it also knows how one of them asks for a WebSocket. What is written on a connection of either
+//! side is `gathered` until it has had its turn.
 
 mod gathered;
 mod outward;
