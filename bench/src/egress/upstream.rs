@@ -94,7 +94,8 @@ async fn bytes(stream: &mut TlsStream<TcpStream>, mut count: usize, big: &[u8]) 
         stream.write_all(&big[..piece]).await?;
         count -= piece;
     }
-    Ok(())
+    // What the connection had no room for is still in TLS, and nobody would send it.
+    stream.flush().await
 }
 
 /// Each event says when it was sent.

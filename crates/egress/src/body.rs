@@ -18,6 +18,7 @@ use crate::by_hand::Remaining;
 use crate::decode::Decoder;
 use crate::exchange::Exchange;
 use crate::hop;
+use crate::http2::Received;
 use crate::patience::Patience;
 
 /// What goes to the client.
@@ -104,6 +105,7 @@ impl Body for Answer {
 /// A body as it comes from an upstream.
 pub(crate) enum UpstreamBody {
     Library(Incoming),
+    Http2(Received),
     /// On a connection that whoever polls it has.
     ByHand(Remaining),
 }
@@ -112,6 +114,7 @@ impl UpstreamBody {
     pub fn is_end_stream(&self) -> bool {
         match self {
             Self::Library(body) => body.is_end_stream(),
+            Self::Http2(body) => body.is_end_stream(),
             Self::ByHand(remaining) => remaining.is_over(),
         }
     }
@@ -119,7 +122,8 @@ impl UpstreamBody {
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Library(body) => body.size_hint(),
-            Self::ByHand(_) => SizeHint::default(),
+            // A length that was announced is still in the head.
+            Self::Http2(_) | Self::ByHand(_) => SizeHint::default(),
         }
     }
 }

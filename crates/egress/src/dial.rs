@@ -14,8 +14,8 @@ use cofferdam_audit::event::EgressReason;
 use cofferdam_policy::host::Host;
 use http::{Request, Response};
 use hyper::body::Incoming;
-use hyper::client::conn::{TrySendError, http1, http2};
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper::client::conn::{TrySendError, http1};
+use hyper_util::rt::TokioIo;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, DnsName, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -28,6 +28,7 @@ use tokio_rustls::TlsConnector;
 use crate::by_hand::ByHand;
 use crate::drawn::Drawn;
 use crate::filled::Filled;
+use crate::http2::Http2;
 use crate::outgoing::Outgoing;
 use crate::pool::{Reader, Way};
 use crate::quiet::Quiet;
@@ -53,7 +54,7 @@ pub(crate) enum Wire {
 pub(crate) enum Sender {
     ByHand(ByHand),
     Http1(Http1),
-    Http2(http2::SendRequest<Outgoing>),
+    Http2(Http2),
 }
 
 /// A connection of HTTP/1.1, which carries one request at a time. It has no task of its own: whoever has the request
@@ -241,7 +242,7 @@ impl Dialler {
                     .map_err(|_| EgressReason::UpstreamConnectTimeout)?
                     .map_err(|error| tls_reason(&error))?;
                 match stream.get_ref().1.alpn_protocol() {
-                    Some(b"h2") => http2(stream).await?,
+                    Some(b"h2") => Sender::Http2(Http2::begin(stream).await?),
                     _ => http1(stream, reader).await?,
                 }
             }
@@ -315,16 +316,4 @@ pub(crate) fn reason_of<T>(error: &TrySendError<T>) -> EgressReason {
         true => EgressReason::UpstreamMalformed,
         false => EgressReason::UpstreamClosed,
     }
-}
-
-async fn http2(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> Result<Sender, EgressReason> {
-    let (sender, connection) = http2::Builder::new(TokioExecutor::new())
-        .max_header_list_size(64 * 1024)
-        .initial_stream_window_size(1 << 20)
-        .initial_connection_window_size(4 << 20)
-        .handshake(TokioIo::new(stream))
-        .await
-        .map_err(|_| EgressReason::UpstreamClosed)?;
-    tokio::spawn(connection);
-    Ok(Sender::Http2(sender))
 }

@@ -5,8 +5,8 @@
 //! upstream puts them there, and whoever writes to the client takes them before anything of the answer. An ordinary
 //! request finds the place empty and does not even look behind the door.
 //!
-//! Clients of HTTP/2 get none: the HTTP library has no way to send them there, and does not show those of an upstream of
-//! HTTP/2. Clients of HTTP/1.0 would take one for the answer (RFC 9110, 15.2).
+//! Clients of HTTP/2 get none: the HTTP library has no way to send them there, so that those of an upstream of HTTP/2 are
+//! left out. Clients of HTTP/1.0 would take one for the answer (RFC 9110, 15.2).
 
 use std::future::poll_fn;
 use std::io;

@@ -79,6 +79,9 @@ impl Exchange {
             (UpstreamBody::ByHand(remaining), Some(Held::ByHand(connection))) => {
                 return connection.poll_frame(remaining, context);
             }
+            (UpstreamBody::Http2(body), _) => {
+                return Pin::new(body).poll_frame(context).map_err(|_| AnswerError::BrokenOff);
+            }
             (UpstreamBody::ByHand(_), _) => return Poll::Ready(Some(Err(AnswerError::BrokenOff))),
             (UpstreamBody::Library(body), Some(Held::Library(connection))) => {
                 connection.drive(context, |context| Pin::new(&mut *body).poll_frame(context))

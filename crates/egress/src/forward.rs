@@ -254,8 +254,7 @@ fn send_on<'r>(
     mut request: Request<Outgoing>,
 ) -> impl Future<Output = Result<(Response<UpstreamBody>, Option<Lease>), Unanswered>> + 'r {
     async move {
-        let mut copy = None;
-        let (sent, connection) = match sender {
+        let (sent, connection, copy) = match sender {
             Sender::ByHand(connection) => {
                 hop::for_http1(&mut request, target);
                 let sent = connection.send(request, client).await.map_err(|(request, reason)| {
@@ -268,17 +267,18 @@ fn send_on<'r>(
                 if let Some(client) = client {
                     early::listen(client, &mut request);
                 }
-                copy = repeatable(&request).map(Box::new);
+                let copy = repeatable(&request).map(Box::new);
                 let sent = sender.send(request).await;
-                (sent, Some(Held::Library(sender)))
+                (sent, Held::Library(sender), copy)
             }
-            Sender::Http2(mut sender) => {
+            Sender::Http2(sender) => {
                 hop::for_http2(&mut request, target);
-                (Box::pin(sender.try_send_request(request)).await, None)
+                let sent = Box::pin(sender.send(request)).await?;
+                return Ok((sent, Some(lease)));
             }
         };
         match sent {
-            Ok(response) => Ok((response.map(UpstreamBody::Library), Some(lease.holding(connection)))),
+            Ok(response) => Ok((response.map(UpstreamBody::Library), Some(lease.holding(Some(connection))))),
             Err(mut error) => {
                 let reason = reason_of(&error);
                 let copy = copy.filter(|_| reason == EgressReason::UpstreamClosed).map(|copy| *copy);

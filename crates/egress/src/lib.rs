@@ -4,7 +4,7 @@
 //! ways in apart; `strict` and `head` let only requests through that can be read in one way, of which `by_hand` reads
 //! those that are nothing out of the ordinary, and the HTTP library all others; `target` agrees on one
 //! target; `authorize` asks the rules and looks at tokens, in the body too where `outgoing` had to collect it; `resolve` classifies addresses; `dial` and `pool` connect to
-//! the very address; `forward` puts the credential in, records, and sends; `body` takes secrets out of what comes back.
+//! the very address, `http2` for many at once; `forward` puts the credential in, records, and sends; `body` takes secrets out of what comes back.
 //!
 //! Credentials that sign or mint: `material` gathers what completes a request, `mint` has access tokens made outside,
 //! and `stand_in` is what a sandbox holds and who answers it when it mints for itself.
@@ -31,6 +31,7 @@ mod forward;
 pub mod frames;
 pub mod head;
 mod hop;
+mod http2;
 mod java_store;
 mod leaf;
 mod ledger;

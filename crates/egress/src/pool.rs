@@ -10,11 +10,10 @@ use std::time::{Duration, Instant};
 
 use cofferdam_audit::event::EgressReason;
 use cofferdam_policy::document::EgressLimits;
-use hyper::client::conn::http2;
 
 use crate::by_hand::{ByHand, Held};
 use crate::dial::{Dialler, Http1, Sender, Wire};
-use crate::outgoing::Outgoing;
+use crate::http2::Http2;
 use crate::resolve::{Endpoint, Route, Through};
 use crate::serve::Inbound;
 use crate::target::Target;
@@ -73,20 +72,21 @@ struct Kept {
 
 /// A connection of HTTP/2.
 struct Shared {
-    sender: http2::SendRequest<Outgoing>,
+    sender: Http2,
     /// Every stream on it holds on to this.
     streams: Arc<()>,
     used: Instant,
 }
 
 impl Shared {
-    fn is_alive(&self, now: Instant) -> bool {
+    fn is_alive(&mut self, now: Instant) -> bool {
         let recent = now.saturating_duration_since(self.used) < LONGEST_IDLE;
         !self.sender.is_closed() && (recent || Arc::strong_count(&self.streams) > 1)
     }
 
-    fn has_room(&self) -> bool {
-        !self.sender.is_closed() && Arc::strong_count(&self.streams) <= MOST_STREAMS
+    fn with_room(&mut self) -> Option<&mut Self> {
+        let room = Arc::strong_count(&self.streams) <= MOST_STREAMS && !self.sender.is_closed();
+        room.then_some(self)
     }
 }
 
@@ -145,7 +145,7 @@ impl Pool {
         self.kept().retain(|_, kept| {
             kept.idle.retain(|(_, since)| now.saturating_duration_since(*since) < LONGEST_IDLE);
             kept.by_hand.retain(|(_, since)| now.saturating_duration_since(*since) < LONGEST_IDLE);
-            kept.shared.retain(|shared| shared.is_alive(now));
+            kept.shared.retain_mut(|shared| shared.is_alive(now));
             let unused = kept.idle.is_empty() && kept.by_hand.is_empty();
             !unused || !kept.shared.is_empty() || Arc::strong_count(&kept.opening) > 1
         });
@@ -199,7 +199,7 @@ impl Pool {
 impl Kept {
     /// The connection that was used last is the one that is most likely still open.
     fn take(&mut self, reader: Reader) -> Option<(Sender, Option<Arc<()>>)> {
-        if let Some(shared) = self.shared.iter_mut().find(|shared| shared.has_room()) {
+        if let Some(shared) = self.shared.iter_mut().find_map(Shared::with_room) {
             shared.used = Instant::now();
             return Some((Sender::Http2(shared.sender.clone()), Some(shared.streams.clone())));
         }

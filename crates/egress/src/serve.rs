@@ -20,7 +20,8 @@ use cofferdam_audit::event::{EgressReason, EgressTunnel, Outcome};
 use cofferdam_policy::host::Host;
 use http::{Request, Response};
 use hyper::body::{Body, Incoming};
-use hyper::server::conn::{http1, http2};
+use hyper::server::conn::http1;
+use hyper::server::conn::http2::Builder;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::server::Acceptor;
@@ -40,6 +41,7 @@ use crate::engine::Engine;
 use crate::filled::Filled;
 use crate::forward;
 use crate::head;
+use crate::http2;
 use crate::outgoing::ClientBody;
 use crate::presence::Socket;
 use crate::refusal;
@@ -383,18 +385,19 @@ async fn streams<S>(inbound: Arc<Inbound>, stream: S) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let (stream, outlet) = http2::gather(stream);
     let stream = Watched::new(stream, Vigil::new(inbound.clone()));
     let of_requests = inbound.clone();
     let service = service_fn(move |request| answered(of_requests.clone(), request));
-    let ended = http2::Builder::new(TokioExecutor::new())
+    let connection = Builder::new(TokioExecutor::new())
         .auto_date_header(false)
-        .max_header_list_size(64 * 1024)
+        .max_header_list_size(http2::LONGEST_HEAD)
         .max_concurrent_streams(256)
         .enable_connect_protocol()
-        .initial_stream_window_size(1 << 20)
-        .initial_connection_window_size(4 << 20)
-        .serve_connection(TokioIo::new(stream), service)
-        .await;
+        .initial_stream_window_size(http2::STREAM_WINDOW)
+        .initial_connection_window_size(http2::CONNECTION_WINDOW)
+        .serve_connection(TokioIo::new(stream), service);
+    let ended = outlet.follow(connection).await;
     drop(inbound);
     ended.map_err(io::Error::other)
 }
