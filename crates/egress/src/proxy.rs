@@ -87,7 +87,7 @@ impl Proxy {
             mints: Mints::default(),
             stand_in_key: StandInKey::default(),
             leaves: Leaves::new(parts.authority, provider).map_err(|_| StartError::LeafKey)?,
-            names: Names::new(),
+            names: Names::default(),
             recorder: parts.recorder,
             counts: Arc::default(),
             sockets: OnceLock::new(),
