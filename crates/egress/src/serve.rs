@@ -134,8 +134,11 @@ pub(crate) async fn turn_away(
 async fn open(shard: Arc<Shard>, client: Arc<Client>, mut stream: TcpStream) -> io::Result<Opened> {
     let dialled = client.dialled(&stream);
     let first = opening(&client, first_bytes(&mut stream)).await?;
+    if first.is_empty() {
+        return Ok(Opened::Over);
+    }
+    shard.pool.get_ready();
     match first.as_slice() {
-        [] => Ok(Opened::Over),
         [HANDSHAKE, ..] => {
             let port = match client.door {
                 Door::Proxy | Door::Shared => Protocol::Https.default_port(),
