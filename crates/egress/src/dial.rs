@@ -182,8 +182,9 @@ impl Dialler {
         Ok(Self { provider, extra: roots, connectors: OnceLock::new(), begun: AtomicBool::new(false) })
     }
 
-    /// Begins what the first upstream would wait for. Whoever has connected will ask for one as soon as both sides have
-    /// shown their certificates, and meanwhile another processor has time.
+    /// Begins what the first upstream would wait for. Whoever has said a word will ask for one as soon as both sides have
+    /// shown their certificates, and meanwhile another processor has time. Who only looks whether somebody listens, as
+    /// `egress start` does, has no use for it.
     pub fn get_ready(self: &Arc<Self>) {
         if self.begun.swap(true, Ordering::Relaxed) {
             return;

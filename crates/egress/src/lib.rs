@@ -57,6 +57,7 @@ mod stand_in;
 mod strict;
 pub mod target;
 mod through;
+mod ticketed;
 mod tokens;
 mod upgrade;
 pub mod upstream_ca;

@@ -110,6 +110,11 @@ impl Pool {
         Self { dialler, kept: Mutex::new(HashMap::new()) }
     }
 
+    /// Somebody is about to ask for a connection.
+    pub fn get_ready(&self) {
+        self.dialler.get_ready();
+    }
+
     /// A connection that was used before, if there is one.
     pub async fn reuse(self: &Arc<Self>, way: Way<'_>) -> Option<(Sender, Lease)> {
         for endpoint in &way.route.endpoints {

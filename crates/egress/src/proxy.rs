@@ -47,7 +47,6 @@ pub struct Parts {
 pub struct Proxy {
     engine: Arc<Engine>,
     shards: Arc<Shards>,
-    dialler: Arc<Dialler>,
 }
 
 /// Why a proxy cannot start.
@@ -87,15 +86,14 @@ impl Proxy {
             mints: Mints::default(),
             stand_in_key: StandInKey::default(),
             leaves: Leaves::new(parts.authority, provider).map_err(|_| StartError::LeafKey)?,
-            names: Names::new(),
+            names: Names::default(),
             recorder: parts.recorder,
             counts: Arc::default(),
             sockets: OnceLock::new(),
         };
         let engine = Arc::new(engine);
-        let dialler = Arc::new(dialler);
-        let shards = Shards::start(&engine, &dialler).map_err(StartError::Threads)?;
-        Ok(Self { engine, shards: Arc::new(shards), dialler })
+        let shards = Shards::start(&engine, &Arc::new(dialler)).map_err(StartError::Threads)?;
+        Ok(Self { engine, shards: Arc::new(shards) })
     }
 
     /// What this proxy has decided so far.
@@ -150,8 +148,7 @@ impl Proxy {
         // Those that are accepted have it from their listener. What is written is whole; to wait for more would only
         // delay it.
         let _ = sockopt::set_tcp_nodelay(&listener, true);
-        let (places, dialler) = (self.shards.places(), self.dialler.clone());
-        let accepting = accept(listener, Arc::new(client), places, dialler);
+        let accepting = accept(listener, Arc::new(client), self.shards.places());
         // On a thread that moves bytes: there a connection needs nobody to hand it over.
         let mut accepting = Ends(self.shards.for_listener().spawn(accepting));
         (&mut accepting.0).await.unwrap_or_else(|error| Err(io::Error::other(error)))
@@ -167,12 +164,7 @@ impl<T> Drop for Ends<T> {
     }
 }
 
-async fn accept(
-    listener: TcpListener,
-    client: Arc<Client>,
-    places: Arc<Places>,
-    dialler: Arc<Dialler>,
-) -> io::Result<()> {
+async fn accept(listener: TcpListener, client: Arc<Client>, places: Arc<Places>) -> io::Result<()> {
     // By hand, because the runtime's own listener would register every connection with the thread that accepts it. What can
     // be waited for without it is a stream, and to the runtime they are the same.
     let listener = tokio::net::TcpStream::from_std(TcpStream::from(OwnedFd::from(listener)))?;
@@ -188,7 +180,6 @@ async fn accept(
                 if connected.crowd == Crowd::FarTooMany {
                     continue;
                 }
-                dialler.get_ready();
                 let (seat, runtime) = places.seat();
                 let connection = connection((seat, connected), client.clone(), TcpStream::from(stream));
                 connections.spawn_on(connection, runtime);

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use cofferdam_audit::event::EgressReason;
@@ -53,9 +53,11 @@ pub(crate) enum Through {
     Proxy,
 }
 
+#[derive(Default)]
 pub(crate) struct Names {
-    /// None where the system has no resolver configured; names that the user maps still work.
-    resolver: Option<TokioResolver>,
+    /// Made for the first name that has to be asked for: the system's files are read for it, and a proxy may never need
+    /// them. Where they say nothing the next name looks again; names that the user maps work without.
+    resolver: OnceLock<TokioResolver>,
     answers: Mutex<HashMap<HostName, Answer>>,
 }
 
@@ -66,11 +68,6 @@ struct Answer {
 }
 
 impl Names {
-    pub fn new() -> Self {
-        let resolver = TokioResolver::builder_tokio().ok().and_then(|builder| builder.build().ok());
-        Self { resolver, answers: Mutex::new(HashMap::new()) }
-    }
-
     /// The endpoints of a request's target, at least one.
     pub async fn route(&self, authorized: &Authorized) -> Result<Route, EgressReason> {
         self.checked(&authorized.policy().egress, authorized.target()).await
@@ -126,7 +123,7 @@ impl Names {
         if let Some(answer) = known.filter(|answer| answer.until > now) {
             return Ok(answer.addresses);
         }
-        let resolver = self.resolver.as_ref().ok_or(EgressReason::ResolverFailed)?;
+        let resolver = self.resolver().ok_or(EgressReason::ResolverFailed)?;
         // With the dot of the root, so that no search domain is tried: that would be another name.
         let found = resolver.lookup_ip(format!("{}.", name.as_str())).await.map_err(|error| {
             match error.is_nx_domain() || error.is_no_records_found() {
@@ -138,6 +135,14 @@ impl Names {
         let addresses: Arc<[IpAddr]> = found.iter().take(MOST_ADDRESSES).collect();
         self.remember(name, Answer { addresses: addresses.clone(), until: now + life });
         Ok(addresses)
+    }
+
+    fn resolver(&self) -> Option<&TokioResolver> {
+        if let Some(resolver) = self.resolver.get() {
+            return Some(resolver);
+        }
+        let made = TokioResolver::builder_tokio().ok()?.build().ok()?;
+        Some(self.resolver.get_or_init(|| made))
     }
 
     fn remember(&self, name: &HostName, answer: Answer) {

@@ -48,6 +48,7 @@ use crate::refusal;
 use crate::shard::Shard;
 use crate::strict::{Strict, Verdict};
 use crate::target::{Arrival, Protocol, Target, TargetError};
+use crate::ticketed::Ticketed;
 use crate::vigil::{Vigil, Watched};
 
 /// For somebody who is not served.
@@ -55,6 +56,8 @@ const MOMENT: Duration = Duration::from_secs(1);
 const CONNECT: &[u8] = b"CONNECT ";
 const HANDSHAKE: u8 = 0x16;
 const ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
+/// Room for the greeting of a client: `CONNECT`, and a handshake with the longest keys in use.
+const GREETING: usize = 2048;
 /// A fatal alert, "access denied": the only word a client understands before the handshake is over.
 const ACCESS_DENIED: &[u8] = &[0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 49];
 
@@ -83,7 +86,7 @@ enum Opened {
     Http2(Arc<Inbound>, Tls),
 }
 
-type Tls = Box<TlsStream<Drawn<TcpStream>>>;
+type Tls = Box<TlsStream<Ticketed<Drawn<TcpStream>>>>;
 
 impl Socket for Tls {
     fn socket(&self) -> &TcpStream {
@@ -133,8 +136,11 @@ pub(crate) async fn turn_away(
 async fn open(shard: Arc<Shard>, client: Arc<Client>, mut stream: TcpStream) -> io::Result<Opened> {
     let dialled = client.dialled(&stream);
     let first = opening(&client, first_bytes(&mut stream)).await?;
+    if first.is_empty() {
+        return Ok(Opened::Over);
+    }
+    shard.pool.get_ready();
     match first.as_slice() {
-        [] => Ok(Opened::Over),
         [HANDSHAKE, ..] => {
             let port = match client.door {
                 Door::Proxy | Door::Shared => Protocol::Https.default_port(),
@@ -161,7 +167,7 @@ async fn opening<T>(client: &Client, future: impl Future<Output = io::Result<T>>
 
 /// Enough bytes to tell the three apart.
 async fn first_bytes(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(1024);
+    let mut bytes = Vec::with_capacity(GREETING);
     while bytes.len() < CONNECT.len() && CONNECT.starts_with(&bytes) {
         if stream.read_buf(&mut bytes).await? == 0 {
             break;
@@ -199,8 +205,11 @@ async fn tunnelled(
     };
     stream.write_all(ESTABLISHED).await?;
     let mut first = bytes.split_off(end);
-    if first.is_empty() && opening(&client, stream.read_buf(&mut first)).await? == 0 {
-        return Ok(Opened::Over);
+    if first.is_empty() {
+        first.reserve(GREETING);
+        if opening(&client, stream.read_buf(&mut first)).await? == 0 {
+            return Ok(Opened::Over);
+        }
     }
     match first[0] {
         HANDSHAKE => handshake(shard, client, Drawn::new(stream, first), Named::ByTunnel(tunnel)).await,
@@ -246,7 +255,8 @@ async fn handshake(
     stream: Drawn<TcpStream>,
     named: Named,
 ) -> io::Result<Opened> {
-    let mut start = opening(&client, LazyConfigAcceptor::new(Acceptor::default(), stream)).await?;
+    let hello = LazyConfigAcceptor::new(Acceptor::default(), Ticketed::new(stream));
+    let mut start = opening(&client, hello).await?;
     let name = start.client_hello().server_name().map(str::to_owned);
     let tunnel = agreed_tunnel(&shard, &client, name.as_deref(), named).await;
     let config = tunnel.and_then(|tunnel| {
@@ -257,7 +267,8 @@ async fn handshake(
         start.io.shutdown().await?;
         return Ok(Opened::Over);
     };
-    let stream = Box::new(opening(&client, start.into_stream(config)).await?);
+    let mut stream = Box::new(opening(&client, start.into_stream(config)).await?);
+    stream.get_mut().0.open();
     let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
     let inbound = Inbound::new(shard, client, Arrival::Agreed(tunnel.target().clone()));
     Ok(if h2 { Opened::Http2(inbound, stream) } else { Opened::Http1(inbound, stream) })

@@ -7,6 +7,7 @@ mod http2;
 mod limits;
 mod malformed;
 mod proxied;
+mod resumed;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

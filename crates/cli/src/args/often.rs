@@ -13,6 +13,7 @@ use cofferdam_policy::units;
 use super::Command;
 use super::admission::Behalf;
 use super::approvals::{self, Approvals, Check};
+use super::egress::{EgressArgs, EgressCommand};
 use super::hook::HookArgs;
 use super::run::{Network, Profile, Run};
 use super::session::{SessionArgs, SessionCommand, SessionExec};
@@ -76,16 +77,36 @@ fn alone(typed: Vec<OsString>) -> Option<Command> {
 fn by_hand(mut typed: impl Iterator<Item = OsString>) -> Option<Command> {
     match typed.next()?.to_str()? {
         "run" => Some(Command::Run(Box::new(run_by_hand(typed)?))),
-        "session" if typed.next()? == "exec" => {
-            let command = SessionCommand::Exec(exec_by_hand(typed)?);
-            Some(Command::Session(SessionArgs { command }))
-        }
+        "session" => Some(Command::Session(SessionArgs { command: session_by_hand(typed)? })),
         "approvals" if typed.next()? == "check" => {
             let command = approvals::Command::Check(check_by_hand(typed)?);
             Some(Command::Approvals(Approvals { command }))
         }
+        "egress" => Some(Command::Egress(EgressArgs { command: egress_by_hand(typed)? })),
         _ => None,
     }
+}
+
+/// One call, and the processes of a session. Those live for as long as it does, and would keep the memory that the
+/// definitions took.
+fn session_by_hand(mut typed: impl Iterator<Item = OsString>) -> Option<SessionCommand> {
+    let command = match typed.next()?.to_str()? {
+        "exec" => return exec_by_hand(typed).map(SessionCommand::Exec),
+        "keep" => SessionCommand::Keep,
+        "way-out" => SessionCommand::WayOut { session: text(&mut typed)? },
+        _ => return None,
+    };
+    typed.next().is_none().then_some(command)
+}
+
+/// The two processes of the daemon, for the same reason.
+fn egress_by_hand(mut typed: impl Iterator<Item = OsString>) -> Option<EgressCommand> {
+    let command = match typed.next()?.to_str()? {
+        "supervise" => EgressCommand::Supervise { nonce: text(&mut typed)? },
+        "work" => EgressCommand::Work,
+        _ => return None,
+    };
+    typed.next().is_none().then_some(command)
 }
 
 fn run_by_hand(mut typed: impl Iterator<Item = OsString>) -> Option<Run> {
@@ -181,6 +202,8 @@ mod tests {
             &["session", "exec", "s", "--", "make", "test"],
             &["session", "exec", "s", "--", "--", "-c"],
             &["session", "exec", "s", "-c", "cd src; x"],
+            &["session", "keep"],
+            &["session", "way-out", "s"],
             &["approvals", "check", "rm -rf x"],
             &["approvals", "check", "help"],
             &["approvals", "check", ""],
@@ -190,6 +213,15 @@ mod tests {
             let [hand, alone, whole] = three_ways(typed);
             assert!(whole.is_some(), "{typed:?}");
             assert_eq!((&hand, &alone), (&whole, &whole), "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn the_processes_of_the_daemon_are_read_by_hand() {
+        for typed in [&["egress", "work"][..], &["egress", "supervise", "0123abc"]] {
+            let [hand, alone, whole] = three_ways(typed);
+            assert!(whole.is_some() && alone.is_none(), "{typed:?}");
+            assert_eq!(hand, whole, "{typed:?}");
         }
     }
 
@@ -220,6 +252,14 @@ mod tests {
             &["session", "exec", "s", "-c", "-x"],
             &["session", "exec", "--", "x"],
             &["session", "list"],
+            &["session", "keep", "s"],
+            &["session", "way-out"],
+            &["session", "way-out", "s", "t"],
+            &["egress"],
+            &["egress", "start"],
+            &["egress", "supervise"],
+            &["egress", "supervise", "-x"],
+            &["egress", "work", "x"],
             &["approvals"],
             &["approvals", "check"],
             &["approvals", "check", "--json"],

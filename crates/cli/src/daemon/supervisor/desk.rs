@@ -13,6 +13,7 @@ use cofferdam_audit::event::{DaemonStopped, StopCause, Worker as WorkerKind, Wor
 use cofferdam_control::channel::Channel;
 use cofferdam_control::messages::Reply;
 use cofferdam_control::messages::egress::{self, KeptToken, Opening, Socket};
+use cofferdam_linux_sys::footprint;
 use cofferdam_policy::environment::ChildEnvironment;
 use cofferdam_policy::registry::Registry;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -321,6 +322,8 @@ impl Desk {
             let _ = starter.send(&Born::Ready { pid }, &[]);
             leave_standard_input();
         }
+        // From here on it only waits, for weeks if all goes well.
+        footprint::shrink();
     }
 
     fn not_begun(&mut self, sentence: String, hint: Option<String>) -> Option<Over> {

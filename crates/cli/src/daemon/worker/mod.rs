@@ -14,6 +14,7 @@ use cofferdam_control::channel::Channel;
 use cofferdam_control::messages::egress::{self, KeptToken, Serving, Socket};
 use cofferdam_egress::service::{Listeners, Opening, Service, Wanted};
 use cofferdam_egress::{Authority, ClientId, Door, Watcher};
+use cofferdam_linux_sys::footprint;
 use cofferdam_linux_sys::sock_diag::SocketTable;
 use cofferdam_policy::document::Config;
 use tokio::runtime::{Builder, Runtime};
@@ -73,6 +74,8 @@ pub fn work() -> Result<Exit, Failure> {
         }
     };
     supervisor.send(&FromWorker::Answer { id, answer: Answer::Done }, &[]).map_err(lost)?;
+    // What it took to begin is not needed again, and the first client may come tomorrow.
+    footprint::shrink();
     while let Some((ToWorker { id, job }, descriptors)) = supervisor.receive().map_err(lost)? {
         let answer = worker.answer(job, descriptors);
         supervisor.send(&FromWorker::Answer { id, answer }, &[]).map_err(lost)?;
@@ -108,7 +111,8 @@ impl Worker {
         let authority = proxy_parts::authority(&places)?;
         let recorder = proxy_parts::recorder(&places, &config)?;
         let parts = ProxyParts::of(&places, config.clone(), variables.to_host())?;
-        let runtime = Builder::new_multi_thread().enable_all().build().map_err(lost)?;
+        // For names and counters, which are little; bytes are moved by threads of the proxy's own.
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(lost)?;
         let _in_runtime = runtime.enter();
         let (proxy, base) = parts.into_proxy(authority.clone(), recorder.clone())?;
         proxy.tokens().pair_by(pairing);
