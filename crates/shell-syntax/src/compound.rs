@@ -26,8 +26,8 @@ impl Shell {
         match compound {
             Compound::If(clause) => {
                 self.sequence(&clause.condition, source, input, watch);
-                // What follows `then` follows the whole of it.
-                self.stayed = None;
+                // What follows `then` follows the whole of it; what follows `fi` may not.
+                let stayed = self.stayed.take();
                 let before = self.directory.clone();
                 let output = self.maybe(|shell| {
                     let mut output = shell.sequence(&clause.then_branch, source, input, watch);
@@ -42,6 +42,7 @@ impl Shell {
                 });
                 if clause.else_branch.is_none() {
                     self.may_have_stayed(before);
+                    self.stayed = self.stayed.take().or(stayed);
                 }
                 output
             }

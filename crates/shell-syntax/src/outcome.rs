@@ -94,9 +94,7 @@ impl Shell {
             self.stayed = stayed.or(within).or(failed.filter(|_| left_behind));
         } else if self.directory == failed {
             // `… || exit` goes on only after what is in front of it.
-            let text = binary.right.span.slice(source);
-            let leaves = ["exit", "return", "break", "continue", "die", "fail"].iter();
-            self.stayed = stayed.filter(|_| !leaves.into_iter().any(|word| text.contains(word)));
+            self.stayed = stayed.filter(|_| !leaves(binary.right.span.slice(source)));
             self.directory = reached;
         } else if self.is_grave(reached.as_deref()) {
             self.directory = reached;
@@ -287,6 +285,15 @@ impl Shell {
             self.emit(SimpleCommand { argv: argv.into(), ..command.clone() }, watch);
         }
     }
+}
+
+/// Whether one of the commands in a text ends what follows it.
+pub(crate) fn leaves(text: &str) -> bool {
+    text.split([';', '{', '(', '\n', '&', '|'])
+        .filter_map(|command| {
+            command.split_whitespace().find(|word| !matches!(*word, "then" | "do" | "else"))
+        })
+        .any(|name| matches!(name, "exit" | "return" | "break" | "continue" | "exec" | "die" | "fail"))
 }
 
 /// The name behind a `$`.

@@ -200,6 +200,8 @@ fn req_a05_a_step_that_may_not_have_been_taken_leads_nowhere() {
         "cd /; while false; do cd /tmp/x; done; rm -rf *",
         "cd /; case $x in y) cd /tmp/x;; esac; rm -rf *",
         "cd /; { test -d x && cd /tmp/x; }; rm -rf *",
+        "cd /; if test a && cd /tmp/x; then :; fi; rm -rf *",
+        "cd /; test -d /tmp/x && cd /tmp/x || echo failed; rm -rf *",
     ]);
     allowed(&[
         "cd / && cd /tmp/x && rm -rf *",
@@ -207,6 +209,8 @@ fn req_a05_a_step_that_may_not_have_been_taken_leads_nowhere() {
         "cd /; test -d /tmp/x && cd /tmp/x || exit 1; rm -rf *",
         "cd /; if test -d /tmp/x && cd /tmp/x; then rm -rf *; fi",
         "cd /; true && cd /tmp/x; rm -rf *",
+        "cd /; test -d /tmp/x && cd /tmp/x || { echo no; exit 1; }; rm -rf *",
+        "cd /; if test -d /tmp/x && cd /tmp/x; then make; else exit 1; fi; rm -rf *",
         "mkdir -p build && cd build; cmake ..; make",
         "cd build || mkdir build && cd build; cmake ..",
         "X=a; test -e x && X=b; echo $X",
