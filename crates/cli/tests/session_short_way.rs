@@ -182,15 +182,21 @@ fn req_a01_closed_streams_do_not_hand_the_keeper_to_the_command() {
     }
 }
 
+fn keeper(place: &Place) -> Pid {
+    let listed = place.call(&["list", "--json"]).run().expect_status(0).stdout();
+    let listed: serde_json::Value = serde_json::from_str(&listed).expect("what the program lists");
+    listed[0]["pid"].as_i64().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)).expect("a process")
+}
+
+fn send(to: Pid, signal: Signal) {
+    rustix::process::kill_process(to, signal).expect("the process is there");
+}
+
 /// A keeper that sends a call back has not seen the signal that came meanwhile; the long way must not run the command.
 #[test]
 fn req_i03_an_interrupt_before_the_keeper_answers_ends_the_call() {
     let place = Place::with_session();
-    let listed = place.call(&["list", "--json"]).run().expect_status(0).stdout();
-    let listed: serde_json::Value = serde_json::from_str(&listed).expect("what the program lists");
-    let keeper =
-        listed[0]["pid"].as_i64().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)).expect("a process");
-    let send = |to: Pid, signal| rustix::process::kill_process(to, signal).expect("the process is there");
+    let keeper = keeper(&place);
     // Longer than what a keeper judges itself.
     let long = "x".repeat(5000);
     send(keeper, Signal::STOP);
@@ -211,11 +217,7 @@ fn req_i03_an_interrupt_before_the_keeper_answers_ends_the_call() {
 #[test]
 fn req_i03_an_interrupt_ends_the_call_to_a_keeper_that_hangs() {
     let place = Place::with_session();
-    let listed = place.call(&["list", "--json"]).run().expect_status(0).stdout();
-    let listed: serde_json::Value = serde_json::from_str(&listed).expect("what the program lists");
-    let keeper =
-        listed[0]["pid"].as_i64().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)).expect("a process");
-    let send = |to: Pid, signal| rustix::process::kill_process(to, signal).expect("the process is there");
+    let keeper = keeper(&place);
     send(keeper, Signal::STOP);
     let mut child = place.short(&["--", "touch", "ran"]).spawn();
     caught(&child);
