@@ -77,7 +77,8 @@ async fn forward(
             let watch = Watch::new(inbound.clone(), authorized.elsewhere());
             let outgoing = Outgoing::new(body, (limits.request_body, watch), progress.clone());
             let client = takes_early.then_some(inbound);
-            let way = Way { target: authorized.target(), route: &route, wire, limits, reader, client };
+            let (target, owner) = (authorized.target(), inbound.client.id);
+            let way = Way { target, route: &route, wire, limits, reader, owner, client };
             let request = Request::from_parts(parts, outgoing);
             let sent = send(&inbound.shard.pool, way, request, &progress).await;
             sent.map(|(response, lease)| (response, lease, used))
@@ -273,7 +274,9 @@ fn send_on<'r>(
             }
             Sender::Http2(sender) => {
                 hop::for_http2(&mut request, target);
-                let sent = Box::pin(sender.send(request)).await?;
+                let copy = repeatable(&request).map(Box::new);
+                let sent = Box::pin(sender.send(request)).await;
+                let sent = sent.map_err(|(unsent, reason)| (unsent.or(copy.map(|copy| *copy)), reason))?;
                 return Ok((sent, Some(lease)));
             }
         };

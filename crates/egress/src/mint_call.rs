@@ -78,6 +78,7 @@ async fn exchanged(
         wire: Wire::Http1,
         limits,
         reader: Reader::Library,
+        owner: inbound.client.id,
         client: None,
     };
     let (response, lease) = forward::send(&inbound.shard.pool, way, request, &progress).await?;

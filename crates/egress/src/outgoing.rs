@@ -270,7 +270,14 @@ impl fmt::Display for OutgoingError {
     }
 }
 
-impl std::error::Error for OutgoingError {}
+impl std::error::Error for OutgoingError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Stopped(_) | Self::BadlySigned(_) => None,
+            Self::Client(error) => Some(error),
+        }
+    }
+}
 
 impl Body for Outgoing {
     type Data = Bytes;
@@ -291,15 +298,22 @@ impl Body for Outgoing {
                     None => return Poll::Ready(None),
                     Some(Ok(frame)) => frame,
                     Some(Err(error)) => {
-                        let signed = !matches!(error, OutgoingError::BadlySigned(_));
-                        this.progress.badly_signed.store(!signed, Ordering::Relaxed);
+                        match error {
+                            OutgoingError::BadlySigned(_) => {
+                                this.progress.badly_signed.store(true, Ordering::Relaxed);
+                            }
+                            _ => drop(this.progress.stopped.set(EgressReason::ClientClosed)),
+                        }
                         return Poll::Ready(Some(Err(error)));
                     }
                 }
             }
             RequestBody::Streamed(body) => match ready!(Pin::new(body).poll_frame(context)) {
                 None => return Poll::Ready(None),
-                Some(Err(error)) => return Poll::Ready(Some(Err(OutgoingError::Client(error)))),
+                Some(Err(error)) => {
+                    let _ = this.progress.stopped.set(EgressReason::ClientClosed);
+                    return Poll::Ready(Some(Err(OutgoingError::Client(error))));
+                }
                 Some(Ok(frame)) => frame,
             },
         };

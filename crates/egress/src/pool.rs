@@ -12,6 +12,7 @@ use cofferdam_audit::event::EgressReason;
 use cofferdam_policy::document::EgressLimits;
 
 use crate::by_hand::{ByHand, Held};
+use crate::client::ClientId;
 use crate::dial::{Dialler, Http1, Sender, Wire};
 use crate::http2::Http2;
 use crate::resolve::{Endpoint, Route, Through};
@@ -41,6 +42,8 @@ pub(crate) struct Way<'r> {
     pub wire: Wire,
     pub limits: &'r EgressLimits,
     pub reader: Reader,
+    /// Who asks.
+    pub owner: ClientId,
     /// Whose connection what comes before an answer is passed on to, if anybody's.
     pub client: Option<&'r Arc<Inbound>>,
 }
@@ -70,9 +73,11 @@ struct Kept {
     only_http1: bool,
 }
 
-/// A connection of HTTP/2.
+/// A connection of HTTP/2. All of its streams are one client's: one that does not read what it asked for uses up the room
+/// of them all, and must not keep others waiting.
 struct Shared {
     sender: Http2,
+    owner: ClientId,
     /// Every stream on it holds on to this.
     streams: Arc<()>,
     used: Instant,
@@ -84,9 +89,15 @@ impl Shared {
         !self.sender.is_closed() && (recent || Arc::strong_count(&self.streams) > 1)
     }
 
-    fn with_room(&mut self) -> Option<&mut Self> {
-        let room = Arc::strong_count(&self.streams) <= MOST_STREAMS && !self.sender.is_closed();
-        room.then_some(self)
+    fn with_room(&mut self, owner: ClientId) -> Option<&mut Self> {
+        let streams = Arc::strong_count(&self.streams) - 1;
+        let room =
+            streams == 0 || self.owner == owner && streams < self.sender.most_streams().min(MOST_STREAMS);
+        if !room || self.sender.is_closed() {
+            return None;
+        }
+        self.owner = owner;
+        Some(self)
     }
 }
 
@@ -119,7 +130,7 @@ impl Pool {
     pub async fn reuse(self: &Arc<Self>, way: Way<'_>) -> Option<(Sender, Lease)> {
         for endpoint in &way.route.endpoints {
             let key = way.key(*endpoint);
-            while let Some((mut sender, stream)) = self.take(&key, way.reader) {
+            while let Some((mut sender, stream)) = self.take(&key, way) {
                 let usable = match &mut sender {
                     Sender::Http1(connection) => connection.is_usable().await,
                     Sender::ByHand(connection) => connection.is_usable().await,
@@ -140,8 +151,8 @@ impl Pool {
         None
     }
 
-    fn take(&self, key: &Key, reader: Reader) -> Option<(Sender, Option<Arc<()>>)> {
-        self.kept().get_mut(key)?.take(reader)
+    fn take(&self, key: &Key, way: Way<'_>) -> Option<(Sender, Option<Arc<()>>)> {
+        self.kept().get_mut(key)?.take(way)
     }
 
     /// Drops what is too old to be used again.
@@ -180,7 +191,9 @@ impl Pool {
             }
             Sender::Http2(sender) => {
                 let (sender, streams) = (sender.clone(), Arc::new(()));
-                slot.shared.push(Shared { sender, streams: streams.clone(), used: Instant::now() });
+                let shared =
+                    Shared { sender, owner: way.owner, streams: streams.clone(), used: Instant::now() };
+                slot.shared.push(shared);
                 Some(streams)
             }
         };
@@ -203,13 +216,13 @@ impl Pool {
 
 impl Kept {
     /// The connection that was used last is the one that is most likely still open.
-    fn take(&mut self, reader: Reader) -> Option<(Sender, Option<Arc<()>>)> {
-        if let Some(shared) = self.shared.iter_mut().find_map(Shared::with_room) {
+    fn take(&mut self, way: Way<'_>) -> Option<(Sender, Option<Arc<()>>)> {
+        if let Some(shared) = self.shared.iter_mut().find_map(|shared| shared.with_room(way.owner)) {
             shared.used = Instant::now();
             return Some((Sender::Http2(shared.sender.clone()), Some(shared.streams.clone())));
         }
         // The library can take over any connection, and gives none back.
-        let library = match reader {
+        let library = match way.reader {
             Reader::Library => take_recent(&mut self.idle).map(Sender::Http1),
             Reader::ByHand => None,
         };

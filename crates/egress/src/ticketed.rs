@@ -1,8 +1,10 @@
 //! A client's connection below TLS, on which tickets for the next one wait for the first answer.
 //!
 //! When the handshake is over the TLS library says at once what the client needs to resume it. That would be a system call
-//! for us, and would wake a client that has to go back to sleep because its answer is not there yet. So it is kept until
-//! something else is said, and goes out in front of that.
+//! for us, and would wake a client that has to go back to sleep because its answer is not there yet. So where the client's
+//! first request has come along with the end of its handshake it is kept until something else is said, and goes out in
+//! front of that. Where there is nothing more to read it goes out at once: a client may hold its request back until it
+//! hears that its handshake has arrived.
 //!
 //! What is kept is what begins as a record of encrypted data after the client has answered what we said. Nothing that
 //! the client waits for looks like that: until then all that is ours begins with a handshake in the clear, if it was taken
@@ -89,6 +91,9 @@ impl<S: AsyncWrite + Unpin> Ticketed<S> {
                 return Poll::Ready(Ok(beyond));
             }
         }
+        if pieces.is_empty() {
+            return Poll::Ready(Ok(0));
+        }
         Pin::new(&mut self.stream).poll_write_vectored(context, pieces)
     }
 }
@@ -99,7 +104,7 @@ impl Socket for Ticketed<crate::drawn::Drawn<TcpStream>> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Ticketed<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Ticketed<S> {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -109,6 +114,10 @@ impl<S: AsyncRead + Unpin> AsyncRead for Ticketed<S> {
         let read = Pin::new(&mut this.stream).poll_read(context, buffer);
         if this.stage == Stage::Said && read.is_ready() {
             this.stage = Stage::Answered;
+        }
+        if read.is_pending() && !this.kept.is_empty() {
+            // Where there is no room now, what is said next goes out behind it.
+            let _ = this.poll_write_after_kept(context, &[])?;
         }
         read
     }
@@ -180,6 +189,27 @@ mod tests {
         assert_eq!((&heard[..100], &heard[100..106]), (&TICKET[..], &b"answer"[..]));
         stream.write_all(&TICKET).await.expect("room");
         assert_eq!(client.read(&mut heard).await.expect("at once"), TICKET.len());
+    }
+
+    /// A client whose kernel sends one small piece at a time holds its request back until it hears from us.
+    #[tokio::test]
+    async fn a_ticket_does_not_wait_where_there_is_nothing_to_read() {
+        let (ours, mut client) = duplex(1024);
+        let mut stream = Ticketed::new(ours);
+        stream.write_all(FLIGHT).await.expect("room");
+        client.write_all(b"finished").await.expect("room");
+        stream.read_exact(&mut [0; 8]).await.expect("the answer");
+        stream.write_all(&TICKET).await.expect("kept");
+        stream.open();
+        let mut heard = [0; 200];
+        assert_eq!(client.read(&mut heard).await.expect("the flight"), FLIGHT.len());
+        let mut request = [0; 7];
+        let ask = async {
+            assert_eq!(client.read(&mut heard).await.expect("the ticket"), TICKET.len());
+            client.write_all(b"request").await.expect("room");
+        };
+        let ((), read) = tokio::join!(ask, stream.read_exact(&mut request));
+        read.expect("the request");
     }
 
     #[tokio::test]

@@ -55,6 +55,11 @@ impl Http2 {
         matches!(ready, Poll::Ready(Err(_)))
     }
 
+    /// How many requests it takes at once. What is more would wait in the library, where it cannot be had back.
+    pub fn most_streams(&self) -> usize {
+        self.sender.current_max_send_streams()
+    }
+
     /// Sends a request and waits for the head of its answer. A request is given back if nothing of it was sent.
     pub async fn send(mut self, request: Request<Outgoing>) -> Result<Response<UpstreamBody>, Unanswered> {
         if self.is_closed() {
