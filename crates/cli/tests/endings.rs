@@ -223,6 +223,25 @@ fn req_i03_a_launcher_killed_at_any_moment_leaves_nothing() {
     assert!(names.is_empty(), "{names:?}");
 }
 
+/// Ctrl-C is for the whole group: for every process that is making the sandbox just then, and not for the launcher alone.
+#[test]
+fn req_i03_an_interrupt_while_the_sandbox_is_made_ends_it() {
+    let place = Place::new();
+    for step in 0..60u32 {
+        let marker = marker();
+        let mut child = Cofferdam::new("/usr/bin/setsid", &place.home)
+            .current_dir(&place.workspace)
+            .args([BINARY, "run", "--network", "none", "--", "sleep", &marker])
+            .spawn();
+        std::thread::sleep(std::time::Duration::from_micros(u64::from(step) * 200));
+        let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a process");
+        // Until it has a group of its own it is not there.
+        wait_until("there is a group", || rustix::process::kill_process_group(group, Signal::INT).is_ok());
+        assert!(!child.wait().expect("its end").success());
+        wait_until("all is gone", || with_argument(&marker).is_empty());
+    }
+}
+
 /// The first process of the sandbox is begun before anything has looked at what this one was started with.
 #[test]
 fn req_i03_however_the_launcher_was_started_the_status_is_the_commands_own() {

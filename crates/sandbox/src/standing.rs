@@ -65,8 +65,7 @@ fn put(covers: &[Operation], namespaces: Vec<OwnedFd>) -> io::Result<Vec<Standin
     let mut standing = Vec::new();
     for Prepared { path, tree, file } in trees {
         match attach(&root, path, &tree) {
-            Ok(Some((directory, name))) => standing.push(Standing { directory, name, file }),
-            Ok(None) => {}
+            Ok((directory, name)) => standing.push(Standing { directory, name, file }),
             Err(error) => {
                 standing.iter().for_each(Standing::take_away);
                 return Err(error);
@@ -82,11 +81,11 @@ fn prepared(covers: &[Operation]) -> io::Result<Vec<Prepared<'_>>> {
     let covers = covers.iter().filter_map(|cover| match cover {
         Operation::Approved { path, contents } => {
             let path = path.as_path();
-            rustix::fs::stat(path).ok().map(|found| (path, contents.as_os_str().as_bytes(), found))
+            Some(rustix::fs::stat(path).map(|found| (path, contents.as_os_str().as_bytes(), found)))
         }
         _ => None,
     });
-    let covers: Vec<(&Path, &[u8], Stat)> = covers.collect();
+    let covers: Vec<(&Path, &[u8], Stat)> = covers.collect::<Result<_, _>>()?;
     mount::own_namespace()?;
     mount::make_private()?;
     let memory = Tree::new(c"tmpfs", &[(c"mode", Some(c"755"))])?;
@@ -115,21 +114,21 @@ fn look_like(place: &Path, found: &Stat) -> io::Result<()> {
     Ok(rustix::fs::chmod(place, Mode::from_raw_mode(found.st_mode & 0o555))?)
 }
 
-/// Puts a cover over a path, in which no link leads elsewhere; nothing where there is no file.
-fn attach(root: &OwnedFd, path: &Path, tree: &Tree) -> io::Result<Option<(OwnedFd, PathBuf)>> {
-    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
+/// Puts a cover over a path, in which no link leads elsewhere. Where there is no file by now somebody has moved it, and may
+/// put another one there.
+fn attach(root: &OwnedFd, path: &Path, tree: &Tree) -> io::Result<(OwnedFd, PathBuf)> {
+    let gone = || io::Error::from(io::ErrorKind::NotFound);
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Err(gone()) };
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let above = Path::new(".").join(above.strip_prefix("/").unwrap_or(above));
     let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let directory = rustix::fs::openat2(root, &above, flags | OFlags::DIRECTORY, Mode::empty(), resolve);
-    let Ok(directory) = directory else { return Ok(None) };
-    let target = rustix::fs::openat2(&directory, name, flags | OFlags::NOFOLLOW, Mode::empty(), resolve);
-    let Ok(target) = target else { return Ok(None) };
+    let directory = rustix::fs::openat2(root, &above, flags | OFlags::DIRECTORY, Mode::empty(), resolve)?;
+    let target = rustix::fs::openat2(&directory, name, flags | OFlags::NOFOLLOW, Mode::empty(), resolve)?;
     if !FileType::from_raw_mode(rustix::fs::fstat(&target)?.st_mode).is_file() {
-        return Ok(None);
+        return Err(gone());
     }
     tree.attach(target.as_fd())?;
-    Ok(Some((directory, name.into())))
+    Ok((directory, name.into()))
 }
 
 impl Standing {

@@ -110,6 +110,38 @@ pub(crate) fn openings(text: &str) -> usize {
     brackets + keywords.iter().map(|keyword| text.matches(keyword).count()).sum::<usize>()
 }
 
+/// How many round brackets are open at once, outside of quotes.
+///
+/// The second parser takes the first of them for arithmetic, tries every reading of all that are within it, and takes half
+/// as long again for each.
+pub(crate) fn round_depth(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    // Brackets, and quotes with brackets within them.
+    let (mut open, mut depth, mut deepest) = (Vec::new(), 0_usize, 0);
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let quoted = open.last() == Some(&b'"');
+        match byte {
+            b'\\' => at += 1,
+            b'\'' if !quoted => at += 1 + bytes[at + 1..].iter().take_while(|byte| **byte != b'\'').count(),
+            b'"' if quoted => drop(open.pop()),
+            b'"' => open.push(b'"'),
+            b'(' if !quoted || at > 0 && bytes[at - 1] == b'$' => {
+                open.push(b'(');
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b')' if open.last() == Some(&b'(') => {
+                open.pop();
+                depth -= 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    deepest
+}
+
 /// Whether a text is nothing but ASCII that can be seen, blanks and ends of lines. By parts: within one, nothing depends on
 /// what was found before, and so many bytes are compared at once.
 pub(crate) fn is_printable(text: &str) -> bool {

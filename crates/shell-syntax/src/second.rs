@@ -10,6 +10,8 @@ use crate::scan;
 const SMALL: usize = 40;
 /// More than this is not given to it at all.
 const LARGE: usize = 8_000;
+/// Nor one in which more round brackets than this are open at once: it would take too long over them.
+const DEEPEST: usize = 10;
 /// Room for all brackets that may be open at once.
 const LARGE_STACK: usize = 96 << 20;
 
@@ -26,7 +28,7 @@ pub(crate) enum Opinion {
 /// A stack overflow ends the process and cannot be caught, so a text that could nest deeply is parsed where there is
 /// room for all of it. That is another thread, which need not be waited for.
 pub(crate) fn beside<T>(text: &str, first: impl FnOnce() -> T) -> (T, Opinion) {
-    if text.len() > scan::LONGEST_SECOND {
+    if text.len() > scan::LONGEST_SECOND || scan::round_depth(text) > DEEPEST {
         return (first(), Opinion::Given(None));
     }
     match scan::openings(text) {
@@ -64,7 +66,7 @@ pub(crate) fn several<T: Send>(times: usize, work: impl Fn() -> T + Copy + Send)
 
 /// The same for a piece of a text, in one of [`several`] threads.
 pub(crate) fn agrees_on_piece(text: &str, file: &first::File) -> bool {
-    scan::openings(text) <= LARGE && agrees(Opinion::Later, text, file)
+    scan::openings(text) <= LARGE && scan::round_depth(text) <= DEEPEST && agrees(Opinion::Later, text, file)
 }
 
 fn commands(text: &str) -> Option<Listing> {

@@ -159,6 +159,10 @@ fn hostile_texts_end_in_a_doubt() {
         "if ".repeat(5_000),
         "a\0b".to_owned(),
         "x".repeat(LONGEST + 1),
+        // The second parser would take years over these.
+        format!("{}true{}", "(".repeat(44), ";true)".repeat(44)),
+        format!("{}true", "for ((".repeat(14)),
+        format!("{}true", "( \")\" ( ')' ".repeat(22)),
         "`\\`".repeat(1_000),
         "( echo \\) ; ".repeat(3_000),
         "fi done esac )".to_owned(),

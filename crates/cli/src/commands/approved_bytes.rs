@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
-use cofferdam_linux_sys::child::{ChildCommand, Input, Lifetime, Program};
+use cofferdam_linux_sys::child::{ChildCommand, Input, Lifetime, Program, Running};
 use cofferdam_policy::environment::ChildEnvironment;
 use cofferdam_sandbox::channel::Channel;
 use cofferdam_sandbox::plan::Operation;
@@ -31,7 +31,12 @@ pub fn serve() -> Result<Exit, Failure> {
 
 /// They stand until this is dropped.
 #[derive(Debug)]
-pub struct ApprovedBytes(Channel);
+pub struct ApprovedBytes {
+    covers: Vec<Operation>,
+    channel: Channel,
+    /// Ended, and waited for, after it has said that they are gone.
+    _process: Running,
+}
 
 impl ApprovedBytes {
     /// Puts them into the sandbox that has these namespaces, and waits until they are there.
@@ -42,20 +47,34 @@ impl ApprovedBytes {
         let environment = ChildEnvironment::empty();
         let program = Program::new("/proc/self/exe").map_err(io::Error::other)?;
         let command = ChildCommand::new(program, &environment).called("cofferdam").args(["approved-bytes"]);
-        let command = command.input(Input::Connection(theirs.into())).lifetime(Lifetime::Detached);
-        command.spawn().map_err(io::Error::other)?;
+        let command = command.input(Input::Connection(theirs.into())).lifetime(Lifetime::Bound);
+        let process = command.spawn().map_err(io::Error::other)?;
         match answer(&ours)? {
-            None => Ok(Self(ours)),
+            None => Ok(Self { covers: covers.to_vec(), channel: ours, _process: process }),
             Some(why) => Err(io::Error::other(why)),
         }
+    }
+
+    /// Whether these very covers stand already.
+    pub fn are(&self, covers: &[Operation]) -> bool {
+        self.covers == covers
+    }
+
+    /// Whether one of these would stand over one that stands already, and keep it from being taken away.
+    pub fn touch(&self, covers: &[Operation]) -> bool {
+        let path = |cover: &Operation| match cover {
+            Operation::Approved { path, .. } => Some(path.clone()),
+            _ => None,
+        };
+        covers.iter().filter_map(path).any(|new| self.covers.iter().filter_map(path).any(|old| old == new))
     }
 }
 
 impl Drop for ApprovedBytes {
     /// Waits until they are gone, because the next command must see the file as it is.
     fn drop(&mut self) {
-        if rustix::net::shutdown(&self.0, Shutdown::Write).is_ok() {
-            let _ = answer(&self.0);
+        if rustix::net::shutdown(&self.channel, Shutdown::Write).is_ok() {
+            let _ = answer(&self.channel);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::rc::Rc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::io::Errno;
@@ -24,7 +25,7 @@ pub struct Process {
     /// The file in which a shell leaves what the next one starts with.
     pub account: Option<OwnedFd>,
     /// What was approved, in place until it has ended.
-    pub approved: Option<ApprovedBytes>,
+    pub approved: Option<Rc<ApprovedBytes>>,
     /// What is to be typed as soon as its terminal is there.
     pub typed: Vec<u8>,
 }

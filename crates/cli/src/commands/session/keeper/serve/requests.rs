@@ -1,6 +1,7 @@
 //! What clients ask of a keeper.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::rc::Rc;
 use std::time::Instant;
 
 use cofferdam_linux_sys::exec::Image;
@@ -99,7 +100,7 @@ impl Keeper {
 
     /// What a person has said yes to stays as it was while the command runs. Where there are no namespaces, it is looked at
     /// once more and no further.
-    fn keep_approved(&self, cleared: &Cleared) -> Result<Option<ApprovedBytes>, Refusal> {
+    fn keep_approved(&self, cleared: &Cleared) -> Result<Option<Rc<ApprovedBytes>>, Refusal> {
         if !cleared.by_person() || self.namespaces.is_empty() {
             return Ok(None);
         }
@@ -107,7 +108,15 @@ impl Keeper {
         if covers.is_empty() {
             return Ok(None);
         }
-        ApprovedBytes::put(&covers, &self.namespaces).map(Some).map_err(|_| Refusal::NotKept)
+        let standing = || self.processes.values().filter_map(|process| process.approved.as_ref());
+        if let Some(same) = standing().find(|standing| standing.are(&covers)) {
+            return Ok(Some(Rc::clone(same)));
+        }
+        if standing().any(|standing| standing.touch(&covers)) {
+            return Err(Refusal::NotKept);
+        }
+        let put = ApprovedBytes::put(&covers, &self.namespaces);
+        put.map(|standing| Some(Rc::new(standing))).map_err(|_| Refusal::NotKept)
     }
 
     /// While somebody was asked about a command, another one may have gone elsewhere.

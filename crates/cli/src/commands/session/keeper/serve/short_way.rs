@@ -31,6 +31,8 @@ pub const BEFORE_STATUS: [u8; 3] = [BEGINNING[0], BEGINNING[1], ENDED];
 const LONGEST: usize = 4096;
 /// A text that takes longer to judge would keep the others waiting, and so would files that take longer to read.
 const LONGEST_TEXT: usize = 4 << 10;
+/// So would one with many brackets, which can be nested so that a parser tries every way to read them.
+const MOST_BRACKETS: usize = 12;
 const MOST_READ: u64 = 1 << 20;
 
 /// What a client was started with.
@@ -96,6 +98,10 @@ impl Keeper {
             return None;
         }
         if words.iter().map(|word| word.len() + 1).sum::<usize>() > LONGEST_TEXT {
+            return None;
+        }
+        let brackets = words.iter().flat_map(|word| word.as_encoded_bytes()).filter(|byte| **byte == b'(');
+        if brackets.count() > MOST_BRACKETS {
             return None;
         }
         if !is_light(&self.left.directory, words) {
