@@ -125,3 +125,60 @@ fn req_a10_more_program_text_than_is_looked_at_is_asked_about() {
         &format!("echo '{some}' > f.py; for i in 1 2 3 4 5 6; do python3 f.py; done"),
     ]);
 }
+
+#[test]
+fn req_a10_a_branch_begins_where_its_condition_left_the_shell() {
+    for list in [
+        "if test a; then cd /tmp/x; else rm -rf *; fi",
+        "case $x in a) cd /tmp/x;; b) rm -rf *;; esac",
+        "case $x in a) cd /tmp/x;; b) cd /tmp/y;; esac; rm -rf *",
+        "case $x in a) cd /tmp/x;; *) ;; esac; rm -rf *",
+        "case $x in a) cd /tmp/x;& b) rm -rf *;; esac",
+        "if test a; then cd /; else cd /tmp/x; fi; rm -rf *",
+        "if test a; then cd /tmp/x; else :; fi; rm -rf *",
+        "if test a; then cd /tmp/x; fi && rm -rf *",
+        "if test a; then cd /; elif test b; then cd /tmp/x; fi; rm -rf *",
+        "if test a; then cd /tmp/x; elif test b; then rm -rf *; fi",
+        "if test a; then cd /; (exit 1); else cd /tmp/x; fi; rm -rf *",
+        "for i in $(cat l); do cd /tmp/x; done; rm -rf *",
+        "for i in $(cat l); do cd /tmp/x; done && rm -rf *",
+        "for i in 1 2; do test a && break; cd /tmp/x; done; rm -rf *",
+        "for ((i = 0; i < n; i++)); do cd /tmp/x; done; rm -rf *",
+        "while test a; do cd /tmp/x; done; rm -rf *",
+        "cd /tmp/x && ls || rm -rf *",
+        "if ! cd /tmp/x; then rm -rf *; fi",
+        "if cd /tmp/x; then :; else rm -rf *; fi",
+        "if cd /tmp/x; then :; elif true; then rm -rf *; fi",
+        "! cd /tmp/x && rm -rf *",
+        "cd /tmp/x || true; rm -rf *",
+        "cd /tmp/x || { echo no; }; rm -rf *",
+        "! cd /tmp/x && echo no; rm -rf *",
+    ] {
+        let command = format!("cd /; {list}");
+        assert_eq!(decision(&command), Decision::Deny, "{command}");
+    }
+    for list in [
+        "cd /tmp/x; rm -rf *",
+        "cd /tmp/x && rm -rf *",
+        "cd /tmp/x || exit 1; rm -rf *",
+        "cd /tmp/x || { echo no; exit 1; }; rm -rf *",
+        "cd /tmp/x || { echo no && exit 1; }; rm -rf *",
+        "! cd /tmp/x && exit 1; rm -rf *",
+        "if ! cd /tmp/x; then echo no; exit 1; fi; rm -rf *",
+        "if ! cd /tmp/x; then exit 1; else rm -rf *; fi",
+        "if cd /tmp/x; then rm -rf *; fi",
+        "if cd /tmp/x; then rm -rf *; else echo no; fi",
+        "if test a; then cd /tmp/x; else cd /tmp/y; fi; rm -rf *",
+        "case $x in a) cd /tmp/x;; *) cd /tmp/y;; esac; rm -rf *",
+        "case $x in a) cd /tmp/x; rm -rf *;; b) cd /tmp/y; rm -rf *;; esac",
+        "for i in 1 2; do cd /tmp/x; done; rm -rf *",
+        "f() { if ! cd /tmp/x; then return 1; fi; rm -rf *; }; f",
+    ] {
+        allowed(&[&format!("cd /; {list}")]);
+    }
+    allowed(&[
+        "if [ -d build ]; then cd build; fi; make",
+        "cd web && npm test || echo failed",
+        "cd build 2>/dev/null || mkdir build && cd build; cmake ..",
+    ]);
+}
