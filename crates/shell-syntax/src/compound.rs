@@ -164,8 +164,21 @@ impl Shell {
         }
         if left {
             self.may_have_stayed(before);
+            self.one_of(name, words);
         }
         output
+    }
+
+    /// Behind a loop that may have been left early, its variable holds any of its words.
+    fn one_of(&mut self, name: &str, words: &[Word]) {
+        let Some(last) = words.last().filter(|_| words.len() <= MOST_ROUNDS) else { return };
+        let now = self.variables.get(name).map(|variable| &variable.value);
+        if !matches!(now, Some(Value::Scalar(now)) if now == last) {
+            return;
+        }
+        for word in words.iter().rev().skip(1) {
+            self.set_perhaps(name, Value::Scalar(word.clone()));
+        }
     }
 
     /// One turn of a loop; those after a `break` may not be.

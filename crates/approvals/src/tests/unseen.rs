@@ -182,3 +182,46 @@ fn req_a10_a_branch_begins_where_its_condition_left_the_shell() {
         "cd build 2>/dev/null || mkdir build && cd build; cmake ..",
     ]);
 }
+
+#[test]
+fn req_a10_what_is_set_in_front_of_a_body_reaches_it() {
+    asked_at_least(&[
+        "X=build; X=/ eval 'rm -rf $X'",
+        "f() { rm -rf \"$X\"; }; X=build; X=/ f",
+        "echo 'rm -rf $X' > s; X=build; X=/ . ./s",
+        "X=build; X=/ command eval 'rm -rf $X'",
+        "X=/; X=build eval 'ls $X'; rm -rf $X",
+        "for X in / build; do break; done; rm -rf $X",
+        "for X in / build; do test a && break; done; rm -rf $X",
+        "cd /tmp/x; cd -LP /; rm -rf *",
+        "cd /tmp/x; cd -P -e -- /; rm -rf *",
+    ]);
+    allowed(&[
+        "X=/; X=build eval 'rm -rf $X'",
+        "f() { rm -rf \"$X\"; }; X=/; X=build f",
+        "X=build; X=/ eval 'ls $X'; rm -rf $X",
+        "for X in / build; do ls $X; done; rm -rf $X",
+        "for X in dist build; do test -d $X && break; done; rm -rf $X",
+        "for p in python3 python; do command -v $p && break; done; $p -m pytest",
+        "cd /; cd -LP /tmp/x; rm -rf *",
+    ]);
+}
+
+#[test]
+fn req_a10_what_lies_behind_a_link_is_deleted_there() {
+    for command in [
+        "ln -s / dist; rm -rf dist/*",
+        "ln -s ~ /tmp/r; rm -rf /tmp/r/*",
+        "ln -s / d; cd d; rm -rf *",
+        "ln -s / dist; rm -rf dist/",
+        "ln -s / dist; rm -rf dist/etc",
+    ] {
+        assert_eq!(decision(command), Decision::Deny, "{command}");
+    }
+    allowed(&[
+        "ln -s / dist; rm dist",
+        "ln -s / dist; rm -rf dist",
+        "ln -s /tmp/x dist; rm -rf dist/*",
+        "ln -s ~ /tmp/r; rm -rf /tmp/r2/*",
+    ]);
+}
