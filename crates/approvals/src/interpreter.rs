@@ -311,7 +311,7 @@ impl Judge<'_> {
             return;
         }
         match file {
-            Some(file) if !matches!(file.text(), "-" | "/dev/stdin") => {
+            Some(file) if !matches!(file.text(), "-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") => {
                 match shell.file(file.text()).cloned() {
                     Some(FileContent::Text(text)) => self.code(shell, language, &text, call),
                     _ if file.text().starts_with("http://") || file.text().starts_with("https://") => {

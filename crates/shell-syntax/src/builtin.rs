@@ -87,11 +87,11 @@ impl Shell {
             .unwrap_or_else(|| Word::unknown(Some(Source::Commands(index..self.commands.len()))))
     }
 
-    /// `X=/ f`, `X=/ eval …`: what runs in this shell sees the variables that are set in front of it. What they were.
+    /// `X=/ f`, `X=/ eval …`: what runs in this shell, or one that it starts, sees the variables that are set in front of it. What they were.
     fn cover(&mut self, argv: &[Word], assignments: &[(String, Word)]) -> Vec<(String, Option<Variable>)> {
         let here = || {
             let Some(name) = plain(argv).first().and_then(Word::as_known) else { return false };
-            matches!(name, "eval" | "source" | ".")
+            matches!(name, "eval" | "source" | "." | "sh" | "bash" | "dash" | "ash" | "zsh" | "ksh")
                 || self.names.functions.contains_key(name)
                 || self.names.aliases.contains_key(name)
         };

@@ -252,8 +252,8 @@ impl Shell {
         }
         if lines.is_empty() {
             return self.turns(|shell| {
-                shell.sequence(condition, source, input, watch);
-                shell.stayed = None;
+                let (held, failed) = shell.tested(condition, source, input, watch);
+                shell.directory = if until { failed } else { held };
                 shell.perhaps(|shell| shell.sequence(body, source, input, watch))
             });
         }

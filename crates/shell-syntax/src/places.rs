@@ -100,7 +100,7 @@ impl Shell {
     }
 
     /// Where a condition leaves the shell when what follows `then` runs, and when it does not.
-    fn tested(
+    pub(crate) fn tested(
         &mut self,
         condition: &ast::StmtSeq,
         source: &str,
