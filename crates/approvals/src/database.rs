@@ -13,6 +13,11 @@ const UNSEEN: Report = Report::ask(
     Category::Databases,
     "Statements that this line does not show are run, and by their name or origin they may destroy something.",
 );
+const TOO_LONG: Report = Report::ask(
+    "unseen-statements",
+    Category::Databases,
+    "There are more statements on this line than are looked at.",
+);
 /// Words in the name of a file of such statements.
 const DESTROYS: &[&str] =
     &["drop", "down", "reset", "truncate", "wipe", "destroy", "purge", "nuke", "teardown", "rollback"];
@@ -81,6 +86,12 @@ pub(crate) static CLIENTS: Names = Names::of(&[
     "athenacli",
 ]);
 
+/// Whether statements are a variable and nothing else, which may hold anything.
+fn is_somebodys_variable(text: &cofferdam_shell_syntax::Word) -> bool {
+    let variable = |source| matches!(source, &cofferdam_shell_syntax::Source::Variable(_));
+    text.is_unread() && !text.sources().is_empty() && text.sources().iter().all(variable)
+}
+
 impl Judge<'_> {
     pub(crate) fn databases(&mut self, shell: &mut Shell, program: &str, call: &Call) {
         if !CLIENTS.contains(program) {
@@ -101,6 +112,12 @@ impl Judge<'_> {
         }
         self.unseen(shell, call);
         let mut texts: Vec<String> = call.texts().map(str::to_owned).collect();
+        if call.arguments().iter().chain(call.input.text()).any(cofferdam_shell_syntax::Word::is_cut) {
+            self.report(&TOO_LONG, call.line());
+        }
+        if call.input.text().is_some_and(is_somebodys_variable) {
+            self.unknown_script(shell, &cofferdam_shell_syntax::Word::unknown(None), call);
+        }
         if let Some(input) = call.input.text() {
             texts.push(input.text().to_owned());
         }
@@ -112,6 +129,9 @@ impl Judge<'_> {
         };
         for path in named.into_iter().chain(fed) {
             if let Some(cofferdam_shell_syntax::FileContent::Text(text)) = shell.file(path) {
+                if text.is_cut() {
+                    self.report(&TOO_LONG, call.line());
+                }
                 texts.push(text.text().to_owned());
             }
         }

@@ -260,7 +260,7 @@ impl Judge<'_> {
             {
                 path = Path::of_text(target, None, self.context);
             }
-            path = self.unmounted(path);
+            path = self.unmounted(self.followed_beneath(path));
             self.removed(&path, word, recursive, call);
             if destroys && !matches!(path.place, Place::Temporary | Place::Regenerable | Place::Device) {
                 self.report(

@@ -14,10 +14,30 @@ use crate::literal::inside;
 use crate::program_text::{Argument, Program};
 use crate::rules::CALLS;
 
+/// One program text of this length, or more of them that are as much work together, is looked at.
+const LONGEST_PROGRAM: usize = 32 * 1024;
+
 impl Judge<'_> {
     /// Judges program text.
     pub(crate) fn inline(&mut self, shell: &mut Shell, language: Language, code: &Word, call: &Call) {
         if self.depth > 12 {
+            return;
+        }
+        if code.is_cut() {
+            self.unknown_script(shell, code, call);
+        }
+        // Names are looked for from every name: the work grows with the square of the length.
+        let length = code.text().len();
+        self.program_work = self.program_work.saturating_add(length.saturating_mul(length));
+        if self.program_work > LONGEST_PROGRAM * LONGEST_PROGRAM {
+            self.report(
+                &Report::ask(
+                    "unknown-code",
+                    Category::NotUnderstood,
+                    "There is more program text on this line than is looked at.",
+                ),
+                call.line(),
+            );
             return;
         }
         let text = match language {

@@ -7,6 +7,7 @@ use crate::call::Call;
 use crate::judge::{Judge, Report};
 use crate::language::Language;
 use crate::names::Names;
+use crate::place::Place;
 
 static SHELLS: Names = Names::of(&[
     "sh",
@@ -34,6 +35,12 @@ static SHELLS: Names = Names::of(&[
     "brush",
     "nu",
     "xonsh",
+]);
+
+/// How the names of programs end that somebody has written.
+static PROGRAMS: Names = Names::of(&[
+    "py", "js", "mjs", "cjs", "ts", "pl", "rb", "php", "lua", "r", "R", "jl", "scm", "lisp", "clj", "tcl",
+    "exs", "m", "bc", "dc", "gp", "ml", "hs", "groovy", "el", "sql",
 ]);
 
 pub(crate) fn is_shell(program: &str) -> bool {
@@ -304,7 +311,7 @@ impl Judge<'_> {
             return;
         }
         match file {
-            Some(file) if !matches!(file.text(), "-" | "/dev/stdin") => {
+            Some(file) if !matches!(file.text(), "-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") => {
                 match shell.file(file.text()).cloned() {
                     Some(FileContent::Text(text)) => self.code(shell, language, &text, call),
                     _ if file.text().starts_with("http://") || file.text().starts_with("https://") => {
@@ -326,13 +333,29 @@ impl Judge<'_> {
                     if let (true, Input::Pipe { from, .. }) = (text.is_unknown(), &call.input) {
                         let origin =
                             Word::unknown(Some(cofferdam_shell_syntax::Source::Commands(from.clone())));
-                        text = if text.text().chars().count() == 1 { origin.into() } else { text };
+                        if text.is_unread() {
+                            text = origin.into();
+                        }
                     }
                     self.code(shell, language, &text, call);
+                }
+                Input::File(path) if language.reads_stdin() && !self.is_own_program(&path, call) => {
+                    self.unknown_script(shell, &path, call);
                 }
                 _ => {}
             },
         }
+    }
+
+    /// Whether a file is a program of the project by its place and name, as it would be if it were named to be run.
+    fn is_own_program(&self, path: &Word, call: &Call) -> bool {
+        let name = path.text().rsplit('/').next().unwrap_or_default();
+        let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+        let own = matches!(
+            call.path(path, self.context).place,
+            Place::Inside | Place::Regenerable | Place::Temporary
+        );
+        path.as_known().is_some() && own && PROGRAMS.contains(ending) || path.text() == "/dev/null"
     }
 
     /// Program text that is made into a program: out of a file that this text has written, or from standard input.
@@ -377,7 +400,7 @@ impl Judge<'_> {
 
     pub(crate) fn code(&mut self, shell: &mut Shell, language: Language, code: &Word, call: &Call) {
         if code.is_unknown()
-            && (code.text().chars().count() == 1
+            && (code.is_unread()
                 || code
                     .sources()
                     .iter()
@@ -387,7 +410,7 @@ impl Judge<'_> {
             let filled = language == Language::Sed
                 && crate::editors::is_filled_in(code.text())
                 && !is_unpacked(shell, code.sources());
-            if code.text().chars().count() == 1 || network || decoded && !filled {
+            if code.is_unread() || network || decoded && !filled {
                 self.unknown_script(shell, code, call);
             }
         }

@@ -53,6 +53,7 @@ fn judge_with(command: &str, context: &Context, calls: Option<Vec<Call>>) -> (Ve
         calls,
         depth: 0,
         unpacked: false,
+        program_work: 0,
         judged: Prints::default(),
         harmless_targets: Prints::default(),
         links: Vec::new(),
@@ -121,6 +122,8 @@ pub(crate) struct Judge<'a> {
     pub depth: usize,
     /// Whether an archive from the network has been unpacked by this text.
     pub unpacked: bool,
+    /// How much work the program texts were that have been looked at.
+    pub program_work: usize,
     /// Calls that were looked at and would be judged the same again.
     pub judged: Prints,
     /// Files that may be written, as far as their names tell.
@@ -218,7 +221,8 @@ impl Judge<'_> {
             calls.push(call.clone());
         }
         if repeats_itself(program, call)
-            && let Some(print) = fingerprint(call, &self.memory, &mut self.put_together)
+            && let Some(print) =
+                fingerprint(program, call, shell.writes(), &self.memory, &mut self.put_together)
             && !self.judged.insert(print)
         {
             return;

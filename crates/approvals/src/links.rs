@@ -98,6 +98,12 @@ impl Judge<'_> {
         self.follow(path, |_| true)
     }
 
+    /// What lies behind a link, where the link itself is only a name that may go.
+    pub(crate) fn followed_beneath(&self, path: Path) -> Path {
+        let beneath = path.text.clone();
+        self.follow(path, |link| beneath.len() > link.at.len())
+    }
+
     /// The path on this machine that is meant in a container.
     pub(crate) fn unmounted(&self, path: Path) -> Path {
         self.follow(path, |link| link.mounted)

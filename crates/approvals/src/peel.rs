@@ -244,7 +244,9 @@ impl Judge<'_> {
             self.unknown_script(shell, text, call);
             return;
         }
-        if text.is_unknown() && text.sources().iter().any(|source| matches!(source, Source::Commands(_))) {
+        if text.is_cut()
+            || text.is_unknown() && text.sources().iter().any(|source| matches!(source, Source::Commands(_)))
+        {
             self.unknown_script(shell, text, call);
         }
         if !text.is_unknown() {

@@ -47,8 +47,20 @@ pub(crate) fn repeats_itself(program: &str, call: &Call) -> bool {
         && !WRAPPER_INDEX.has(program)
 }
 
-/// The words of a call, and where it would run. A call that reads from another command, or has words of one, has none.
-pub(crate) fn fingerprint(call: &Call, memory: &RandomState, all: &mut Vec<u8>) -> Option<u64> {
+/// Programs that read no file at all. A script that keeps a log calls them between any two lines of it.
+static READ_NOTHING: Names = Names::of(&[
+    ":", "[", "cd", "date", "echo", "exit", "false", "mkdir", "printf", "return", "shift", "sleep", "test",
+    "touch", "true",
+]);
+
+/// The words of a call, where it would run, and which files it would find. A call that reads from another command, or has words of one, has none.
+pub(crate) fn fingerprint(
+    program: &str,
+    call: &Call,
+    writes: u64,
+    memory: &RandomState,
+    all: &mut Vec<u8>,
+) -> Option<u64> {
     if call.input != Input::Inherited {
         return None;
     }
@@ -68,6 +80,11 @@ pub(crate) fn fingerprint(call: &Call, memory: &RandomState, all: &mut Vec<u8>) 
         all.push(if word.is_glob() { 0xfe } else { 0xff });
     }
     call.circumstances(all);
+    // `psql -f d.sql` is another call once `d.sql` has been written anew.
+    if !READ_NOTHING.contains(program) {
+        all.push(0xff);
+        all.extend_from_slice(&writes.to_le_bytes());
+    }
     Some(sum(memory, all))
 }
 

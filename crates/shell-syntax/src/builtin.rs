@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use shuck_ast as ast;
 
-use crate::shell::Value;
+use crate::shell::{Value, Variable};
 use crate::{FileContent, Input, Redirect, RedirectKind, Shell, SimpleCommand, Source, Watch, Word, output};
 
 impl Shell {
@@ -60,11 +60,13 @@ impl Shell {
             self.without_first(simple, &command, source, watch);
         }
         let directory = self.directory.clone();
+        let covered = self.cover(&argv, &command.assignments);
         let stood_in = self.user_defined(&argv, input, watch);
         if let Some(stood_in) = &stood_in
             && !stood_in.or_program
         {
             // The function stands in for the command; what it opens still counts.
+            self.restore(covered);
             self.emit(SimpleCommand { argv: Rc::default(), ..command }, watch);
             return stood_in.output.clone();
         }
@@ -75,6 +77,7 @@ impl Shell {
         let index = self.emit(command, watch);
         let argv = plain(&argv);
         let output = self.effects(argv, input, separators, watch).or_else(|| output::of(self, argv, input));
+        self.restore(covered);
         if stood_in.is_some() {
             // One of the two has run.
             self.directory = elsewhere.filter(|place| self.directory.as_ref() == Some(place));
@@ -82,6 +85,34 @@ impl Shell {
         output
             .filter(|output| stood_in.is_none_or(|other| other.output == *output))
             .unwrap_or_else(|| Word::unknown(Some(Source::Commands(index..self.commands.len()))))
+    }
+
+    /// `X=/ f`, `X=/ eval …`: what runs in this shell, or one that it starts, sees the variables that are set in front of it. What they were.
+    fn cover(&mut self, argv: &[Word], assignments: &[(String, Word)]) -> Vec<(String, Option<Variable>)> {
+        let here = || {
+            let Some(name) = plain(argv).first().and_then(Word::as_known) else { return false };
+            matches!(name, "eval" | "source" | "." | "sh" | "bash" | "dash" | "ash" | "zsh" | "ksh")
+                || self.names.functions.contains_key(name)
+                || self.names.aliases.contains_key(name)
+        };
+        if assignments.is_empty() || !here() {
+            return Vec::new();
+        }
+        let mut covered = Vec::new();
+        for (name, value) in assignments {
+            covered.push((name.clone(), self.variables.get(name).cloned()));
+            self.variables.insert(name, Value::Scalar(value.clone()));
+        }
+        covered
+    }
+
+    fn restore(&mut self, covered: Vec<(String, Option<Variable>)>) {
+        for (name, before) in covered.into_iter().rev() {
+            match before {
+                Some(before) => self.variables.insert(&name, before),
+                None => self.variables.remove(&name),
+            }
+        }
     }
 
     /// What arrives on standard input goes into these files.
@@ -209,7 +240,13 @@ impl Shell {
     }
 
     fn change_directory(&mut self, name: &str, rest: &[Word]) {
-        let target = rest.iter().find(|word| !matches!(word.text(), "-P" | "-L" | "-e" | "--" | "-n"));
+        let is_option = |text: &str| {
+            text.len() > 1
+                && text.strip_prefix('-').is_some_and(|flags| flags.chars().all(|c| "LPe@n".contains(c)))
+        };
+        let options = rest.iter().take_while(|word| is_option(word.text())).count();
+        let rest = &rest[options..];
+        let target = rest.iter().find(|word| word.text() != "--");
         let next = match (name, target.map(Word::as_known)) {
             ("cd", None) => Some(self.surroundings.home.clone()),
             (_, Some(Some(path))) if path != "-" && !path.starts_with('+') => self.resolve(path),

@@ -24,28 +24,7 @@ impl Shell {
     ) -> Word {
         use ast::CompoundCommand as Compound;
         match compound {
-            Compound::If(clause) => {
-                self.sequence(&clause.condition, source, input, watch);
-                // What follows `then` follows the whole of it; what follows `fi` may not.
-                let stayed = self.stayed.take();
-                let before = self.directory.clone();
-                let output = self.maybe(|shell| {
-                    let mut output = shell.sequence(&clause.then_branch, source, input, watch);
-                    for (condition, branch) in &clause.elif_branches {
-                        shell.sequence(condition, source, input, watch);
-                        output.push(&shell.sequence(branch, source, input, watch));
-                    }
-                    if let Some(branch) = &clause.else_branch {
-                        output.push(&shell.sequence(branch, source, input, watch));
-                    }
-                    output
-                });
-                if clause.else_branch.is_none() {
-                    self.may_have_stayed(before);
-                    self.stayed = self.stayed.take().or(stayed);
-                }
-                output
-            }
+            Compound::If(clause) => self.if_clause(clause, source, input, watch),
             Compound::For(clause) => {
                 let words = match &clause.words {
                     Some(words) => self.fields(words.iter(), source, watch),
@@ -72,7 +51,12 @@ impl Shell {
                 let words = self.fields(clause.words.iter(), source, watch);
                 self.rounds(clause.variable.as_str(), &words, &clause.body, (source, input), watch)
             }
-            Compound::Repeat(clause) => self.sequence(&clause.body, source, input, watch),
+            Compound::Repeat(clause) => {
+                let before = self.directory.clone();
+                let output = self.sequence(&clause.body, source, input, watch);
+                self.may_have_stayed(before);
+                output
+            }
             Compound::ArithmeticFor(clause) => {
                 for node in [&clause.init_ast, &clause.condition_ast, &clause.step_ast].into_iter().flatten()
                 {
@@ -88,7 +72,11 @@ impl Shell {
                 if clause.condition_ast.is_none() && starts_jobs(&clause.body, source) {
                     self.doubt(Doubt::EndlessJobs);
                 }
-                self.turns(|shell| shell.perhaps(|shell| shell.sequence(&clause.body, source, input, watch)))
+                let before = self.directory.clone();
+                let output = self
+                    .turns(|shell| shell.perhaps(|shell| shell.sequence(&clause.body, source, input, watch)));
+                self.may_have_stayed(before);
+                output
             }
             Compound::While(clause) => {
                 let before = self.directory.clone();
@@ -102,22 +90,7 @@ impl Shell {
                 self.may_have_stayed(before);
                 output
             }
-            Compound::Case(clause) => {
-                self.single(&clause.word, source, watch);
-                let before = self.directory.clone();
-                let output = self.maybe(|shell| {
-                    let mut output = Word::default();
-                    for case in &clause.cases {
-                        for pattern in &case.patterns {
-                            shell.pattern_words(pattern, source, watch);
-                        }
-                        output.push(&shell.sequence(&case.body, source, input, watch));
-                    }
-                    output
-                });
-                self.may_have_stayed(before);
-                output
-            }
+            Compound::Case(clause) => self.case_clause(clause, source, input, watch),
             Compound::Subshell(body) => self.in_subshell(|shell| shell.sequence(body, source, input, watch)),
             Compound::BraceGroup(body) => self.sequence(body, source, input, watch),
             Compound::Arithmetic(command) => {
@@ -163,6 +136,7 @@ impl Shell {
         let several = |word: &Word| word.is_unknown() || word.is_glob();
         // Nothing may come of patterns and unknown words, and then the body never runs.
         let mut left = words.iter().all(several);
+        let before = self.directory.clone();
         let mut output = Word::default();
         if let Some(last) = words.iter().take(MOST_ROUNDS).next_back() {
             self.variables.insert(name, Value::Scalar(last.clone()));
@@ -188,7 +162,23 @@ impl Shell {
                 output.push(&more);
             }
         }
+        if left {
+            self.may_have_stayed(before);
+            self.one_of(name, words);
+        }
         output
+    }
+
+    /// Behind a loop that may have been left early, its variable holds any of its words.
+    fn one_of(&mut self, name: &str, words: &[Word]) {
+        let Some(last) = words.last().filter(|_| words.len() <= MOST_ROUNDS) else { return };
+        let now = self.variables.get(name).map(|variable| &variable.value);
+        if !matches!(now, Some(Value::Scalar(now)) if now == last) {
+            return;
+        }
+        for word in words.iter().rev().skip(1) {
+            self.set_perhaps(name, Value::Scalar(word.clone()));
+        }
     }
 
     /// One turn of a loop; those after a `break` may not be.
@@ -262,8 +252,8 @@ impl Shell {
         }
         if lines.is_empty() {
             return self.turns(|shell| {
-                shell.sequence(condition, source, input, watch);
-                shell.stayed = None;
+                let (held, failed) = shell.tested(condition, source, input, watch);
+                shell.directory = if until { failed } else { held };
                 shell.perhaps(|shell| shell.sequence(body, source, input, watch))
             });
         }
@@ -303,7 +293,7 @@ impl Shell {
         }
     }
     /// What a pattern substitutes is run before anything is matched.
-    fn pattern_words(&mut self, pattern: &ast::Pattern, source: &str, watch: &mut dyn Watch) {
+    pub(crate) fn pattern_words(&mut self, pattern: &ast::Pattern, source: &str, watch: &mut dyn Watch) {
         for part in &pattern.parts {
             match &part.kind {
                 ast::PatternPart::Word(word) => {

@@ -14,6 +14,8 @@ pub(crate) struct Files {
     /// A sum of the last part of every path. Every word of a command may be asked about, and nearly all end in something
     /// that no path ends in: those need not be made whole.
     endings: HashSet<u32, foldhash::fast::RandomState>,
+    /// How often any of them has been written.
+    writes: u64,
 }
 
 impl Files {
@@ -29,7 +31,12 @@ impl Files {
     /// The place for a file, empty or not.
     pub fn entry(&mut self, path: String) -> std::collections::hash_map::Entry<'_, String, FileContent> {
         self.endings.insert(sum(ending(&path)));
+        self.writes += 1;
         self.contents.entry(path)
+    }
+
+    pub fn writes(&self) -> u64 {
+        self.writes
     }
 
     pub fn insert(&mut self, path: String, content: FileContent) {

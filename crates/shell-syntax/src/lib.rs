@@ -26,6 +26,7 @@ mod output;
 mod parameter;
 mod pattern;
 mod pieces;
+mod places;
 mod plain;
 mod quotes;
 mod reading;

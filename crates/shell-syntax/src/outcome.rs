@@ -1,9 +1,8 @@
 //! What surely happened and what may have: lists of `&&` and `||`, and variables that hold one of a few values then.
 
-use std::rc::Rc;
-
 use shuck_ast as ast;
 
+use crate::places::{SUCCEED, departs};
 use crate::shell::{Value, Variable, either};
 use crate::{Input, Redirect, Shell, SimpleCommand, Source, Watch, Word};
 
@@ -13,33 +12,6 @@ const MOST_VALUES: usize = 6;
 const MOST_CHOICES: usize = 8;
 /// How many commands of a list are looked at to know how it ends.
 const LONGEST_LIST: usize = 16;
-/// Commands that nobody expects to fail.
-const SUCCEED: &[&str] =
-    &["echo", "printf", "pwd", "ls", "mkdir", "date", "whoami", "export", "umask", "clear", "touch"];
-/// Places that nobody empties.
-const GRAVE: &[&str] = &[
-    "/",
-    "/bin",
-    "/boot",
-    "/dev",
-    "/etc",
-    "/home",
-    "/lib",
-    "/lib64",
-    "/opt",
-    "/proc",
-    "/root",
-    "/sbin",
-    "/srv",
-    "/sys",
-    "/usr",
-    "/usr/bin",
-    "/usr/lib",
-    "/usr/local",
-    "/var",
-    "/var/lib",
-];
-
 impl Shell {
     /// `a && b`, `a || b`.
     pub(crate) fn and_or(
@@ -70,18 +42,27 @@ impl Shell {
         let stayed = self.stayed.take();
         let reached = self.directory.clone();
         let moves = |statement: &ast::Stmt| {
-            let text = statement.span.slice(source);
+            let text = statement.span.slice(source).trim_start_matches(['!', ' ']);
             text.split_whitespace().next().is_some_and(|word| matches!(word, "cd" | "pushd" | "popd"))
                 && !matches!(statement.command, ast::Command::Binary(_))
         };
-        let place = if moves(&binary.left) { before } else { reached.clone() };
-        let failed = stayed.clone().or(place);
-        if !and {
+        // `! a && b` runs `b` where `a` has failed, as `a || b` does.
+        let succeeded = and != binary.left.negated;
+        let place = if moves(&binary.left) {
+            before
+        } else if and {
+            reached.clone()
+        } else {
+            self.gravest(&[before, reached.clone()], &reached)
+        };
+        let failed = stayed.clone().map_or(place, Some);
+        if !succeeded {
             self.directory.clone_from(&failed);
         }
         let printed = self.maybe(right);
         output.push(&printed);
-        if and {
+        let within = self.stayed.take();
+        if succeeded && and {
             // At home less is at stake, and these fail for nobody.
             let last = binary.left.span.slice(source).rsplit("&&").next().unwrap_or_default();
             let succeeds = last.split_whitespace().next().is_some_and(|name| SUCCEED.contains(&name));
@@ -90,31 +71,19 @@ impl Shell {
                 && failed != self.directory
                 && self.is_grave(failed.as_deref())
                 && !self.is_grave(self.directory.as_deref());
-            let within = self.stayed.take();
             self.stayed = stayed.or(within).or(failed.filter(|_| left_behind));
-        } else if self.directory == failed {
-            // `… || exit` goes on only after what is in front of it.
-            self.stayed = stayed.filter(|_| !leaves(binary.right.span.slice(source)));
-            self.directory = reached;
-        } else if self.is_grave(reached.as_deref()) {
-            self.directory = reached;
+            return output;
         }
+        // `… || exit` goes on only after what is in front of it.
+        let start = if succeeded { &reached } else { &failed };
+        let departs = departs(&binary.right, source, self.directory != *start);
+        let mut places = vec![if succeeded { failed.clone() } else { reached.clone() }];
+        places.extend(within.map(Some));
+        if !departs {
+            places.push(self.directory.clone());
+        }
+        self.directory = self.gravest(&places, start);
         output
-    }
-
-    /// Of two places where the shell may be, the one to believe is the one where more is at stake.
-    fn is_grave(&self, place: Option<&str>) -> bool {
-        place.is_some_and(|place| place == self.surroundings.home || GRAVE.contains(&place))
-    }
-
-    /// After a branch that may not have run, the shell may still be where it was before.
-    pub(crate) fn may_have_stayed(&mut self, before: Option<Rc<str>>) {
-        if before != self.directory
-            && self.is_grave(before.as_deref())
-            && !self.is_grave(self.directory.as_deref())
-        {
-            self.stayed = before;
-        }
     }
 
     /// Whether a statement succeeds or fails whatever the machine is like.
@@ -285,15 +254,6 @@ impl Shell {
             self.emit(SimpleCommand { argv: argv.into(), ..command.clone() }, watch);
         }
     }
-}
-
-/// Whether one of the commands in a text ends what follows it.
-pub(crate) fn leaves(text: &str) -> bool {
-    text.split([';', '{', '(', '\n', '&', '|'])
-        .filter_map(|command| {
-            command.split_whitespace().find(|word| !matches!(*word, "then" | "do" | "else"))
-        })
-        .any(|name| matches!(name, "exit" | "return" | "break" | "continue" | "exec" | "die" | "fail"))
 }
 
 /// The name behind a `$`.

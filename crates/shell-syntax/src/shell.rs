@@ -245,6 +245,11 @@ impl Shell {
         self.files.get(&self.resolve(path)?)
     }
 
+    /// A number that changes whenever this text writes a file: what a command would read may be another thing then.
+    pub fn writes(&self) -> u64 {
+        self.files.writes()
+    }
+
     /// Records that a file now holds something.
     pub fn write_file(&mut self, path: &str, content: FileContent) {
         if let Some(path) = self.resolve(path) {

@@ -73,13 +73,15 @@ pub struct Word {
     text: CompactString,
     unknown: bool,
     glob: bool,
+    /// Whether something of it was left out because there was too much of it.
+    cut: bool,
     sources: Sources,
 }
 
 impl Word {
     pub fn known(text: impl Into<CompactString>) -> Self {
         let text = text.into();
-        Self { unknown: has_hole(&text), glob: false, sources: Sources::None, text }
+        Self { unknown: has_hole(&text), glob: false, cut: false, sources: Sources::None, text }
     }
 
     pub fn unknown(source: Option<Source>) -> Self {
@@ -87,6 +89,7 @@ impl Word {
             text: A_HOLE,
             unknown: true,
             glob: false,
+            cut: false,
             sources: source.map_or(Sources::None, |source| Sources::One([source])),
         }
     }
@@ -106,6 +109,18 @@ impl Word {
     #[inline]
     pub fn is_unknown(&self) -> bool {
         self.unknown
+    }
+
+    /// Whether something of it was left out because there was too much of it.
+    pub fn is_cut(&self) -> bool {
+        self.cut
+    }
+
+    /// Whether nothing is known of it that could be read as a program: all of it is unknown, or a part that may be as long
+    /// as one likes was too long to be kept.
+    pub fn is_unread(&self) -> bool {
+        let nothing = |c: char| c == HOLE || c == ';' || c.is_whitespace();
+        self.cut || self.unknown && self.text.chars().all(nothing)
     }
 
     /// Whether the shell would try to replace it by the names of files.
@@ -144,6 +159,7 @@ impl Word {
         if !fits {
             self.text = A_HOLE;
             self.unknown = true;
+            self.cut = true;
         }
         fits
     }
@@ -153,6 +169,7 @@ impl Word {
             self.append(&other.text);
         }
         self.unknown |= other.unknown;
+        self.cut |= other.cut;
         self.glob |= other.glob;
         self.add_sources(other.sources());
     }
@@ -177,7 +194,7 @@ impl Word {
     #[must_use]
     pub fn with_text(&self, text: impl Into<CompactString>) -> Self {
         let text = text.into();
-        Self { unknown: has_hole(&text), text, glob: self.glob, sources: self.sources.clone() }
+        Self { unknown: has_hole(&text), text, glob: self.glob, cut: self.cut, sources: self.sources.clone() }
     }
 }
 
