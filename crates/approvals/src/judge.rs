@@ -52,6 +52,7 @@ fn judge_with(command: &str, context: &Context, calls: Option<Vec<Call>>) -> (Ve
         findings: Vec::new(),
         calls,
         depth: 0,
+        spelt: 0,
         unpacked: false,
         judged: Prints::default(),
         harmless_targets: Prints::default(),
@@ -74,7 +75,7 @@ fn judge_with(command: &str, context: &Context, calls: Option<Vec<Call>>) -> (Ve
     (Verdict::of(judge.findings), judge.calls)
 }
 
-fn not_understood(why: &str, words: &str) -> Finding {
+pub(crate) fn not_understood(why: &str, words: &str) -> Finding {
     Finding {
         rule: "not-understood",
         category: Category::NotUnderstood,
@@ -119,6 +120,8 @@ pub(crate) struct Judge<'a> {
     /// Every call that was looked at, in the order of looking, where somebody wants to know.
     pub calls: Option<Vec<Call>>,
     pub depth: usize,
+    /// How many of the calls around this one were spelt out.
+    pub spelt: usize,
     /// Whether an archive from the network has been unpacked by this text.
     pub unpacked: bool,
     /// Calls that were looked at and would be judged the same again.
@@ -196,11 +199,17 @@ impl Judge<'_> {
         self.inspect_inner(shell, call);
         if let Some(closed) = call.without_gaps() {
             self.inspect_inner(shell, &closed);
+            if let Some(spelt) = closed.spelt_out() {
+                self.inspect_spelt(shell, &closed, &spelt);
+            }
+        }
+        if let Some(spelt) = call.spelt_out() {
+            self.inspect_spelt(shell, call, &spelt);
         }
         self.depth -= 1;
     }
 
-    fn inspect_inner(&mut self, shell: &mut Shell, call: &Call) {
+    pub(crate) fn inspect_inner(&mut self, shell: &mut Shell, call: &Call) {
         let Some(call) = self.named(shell, call) else { return };
         let call = call.as_ref();
         if call.argv[0].text().starts_with("BASH_FUNC_") {

@@ -1,6 +1,7 @@
 use super::*;
 
 mod happened;
+mod spelt;
 
 fn context() -> Context {
     Context::new("/home/me/project", "/home/me", "me")
