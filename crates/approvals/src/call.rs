@@ -88,7 +88,7 @@ impl Call {
         self.texts().any(|text| words.contains(&text))
     }
 
-    /// The value of an option, joined to it or in the next word.
+    /// The value of an option, in the next word: one that is joined to it is there once the call is spelt out.
     pub fn value(&self, options: &[&str]) -> Option<&Word> {
         let words = self.arguments();
         words

@@ -480,7 +480,7 @@ fn joined_flag(text: &str, flag: &str) -> bool {
             || joined_code(text, flag))
 }
 
-/// `-c'code'` without a space.
+/// `-c'code'` without a space. Behind other letters it is found once the call is spelt out.
 fn joined_code(text: &str, flag: &str) -> bool {
     text.starts_with(flag)
         && text.len() > flag.len()

@@ -52,6 +52,7 @@ fn judge_with(command: &str, context: &Context, calls: Option<Vec<Call>>) -> (Ve
         findings: Vec::new(),
         calls,
         depth: 0,
+        spelt: 0,
         unpacked: false,
         program_work: 0,
         judged: Prints::default(),
@@ -75,7 +76,7 @@ fn judge_with(command: &str, context: &Context, calls: Option<Vec<Call>>) -> (Ve
     (Verdict::of(judge.findings), judge.calls)
 }
 
-fn not_understood(why: &str, words: &str) -> Finding {
+pub(crate) fn not_understood(why: &str, words: &str) -> Finding {
     Finding {
         rule: "not-understood",
         category: Category::NotUnderstood,
@@ -120,6 +121,8 @@ pub(crate) struct Judge<'a> {
     /// Every call that was looked at, in the order of looking, where somebody wants to know.
     pub calls: Option<Vec<Call>>,
     pub depth: usize,
+    /// How many of the calls around this one were spelt out.
+    pub spelt: usize,
     /// Whether an archive from the network has been unpacked by this text.
     pub unpacked: bool,
     /// How much work the program texts were that have been looked at.
@@ -199,11 +202,17 @@ impl Judge<'_> {
         self.inspect_inner(shell, call);
         if let Some(closed) = call.without_gaps() {
             self.inspect_inner(shell, &closed);
+            if let Some(spelt) = closed.spelt_out() {
+                self.inspect_spelt(shell, &closed, &spelt);
+            }
+        }
+        if let Some(spelt) = call.spelt_out() {
+            self.inspect_spelt(shell, call, &spelt);
         }
         self.depth -= 1;
     }
 
-    fn inspect_inner(&mut self, shell: &mut Shell, call: &Call) {
+    pub(crate) fn inspect_inner(&mut self, shell: &mut Shell, call: &Call) {
         let Some(call) = self.named(shell, call) else { return };
         let call = call.as_ref();
         if call.argv[0].text().starts_with("BASH_FUNC_") {

@@ -115,7 +115,7 @@ impl Language {
             Self::Lua => &["-e"],
             Self::R => &["-e", "--eval", "-batch", "-r"],
             Self::Php => &["-r", "-R", "-B"],
-            Self::Awk => &["--source"],
+            Self::Awk => &["-e", "--source"],
             Self::Sed => &["-e", "--expression"],
             Self::Julia => &["-e", "-E", "--eval"],
             Self::Vim => &["-c", "--cmd", "-S"],

@@ -57,6 +57,7 @@ mod secrets;
 mod sensitive;
 mod served;
 mod session;
+mod spelling;
 mod subject;
 mod throwaway;
 mod tool_call;

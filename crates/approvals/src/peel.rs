@@ -94,8 +94,13 @@ impl Judge<'_> {
         let mut skip = wrapper.skip + wrapper.sub.len();
         let mut seen_text = false;
         let mut dashes = !wrapper.after_dashes;
+        let mut entrypoint = None;
         while let [first, more @ ..] = rest {
             let text = first.text();
+            // What stands behind the image is the entry point's, options and all.
+            if skip == 0 && entrypoint.is_some() {
+                break;
+            }
             if let Some((directory, used)) = goes_to(call.program(), text, more) {
                 let from = call.directory.as_deref();
                 outer.directory = from.map(|from| normalise(from, directory).into());
@@ -142,6 +147,9 @@ impl Judge<'_> {
                 {
                     self.traced_to(shell, target, &outer);
                 }
+                if text == "--entrypoint" && skip > 0 {
+                    entrypoint = more.first().filter(|program| !program.is_empty());
+                }
                 rest = more.get(1..).unwrap_or_default();
             } else if text.starts_with('-') && (text.len() > 1 || skip > 0) {
                 rest = more;
@@ -160,6 +168,11 @@ impl Judge<'_> {
             } else {
                 break;
             }
+        }
+        if let Some(program) = entrypoint {
+            let argv: Vec<Word> = std::iter::once(program).chain(rest).cloned().collect();
+            self.inspect(shell, &outer.with_argv(argv));
+            return;
         }
         if !dashes || rest.is_empty() {
             if wrapper.stdin_text && !seen_text {

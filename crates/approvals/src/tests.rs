@@ -1,6 +1,7 @@
 use super::*;
 
 mod happened;
+mod spelt;
 mod unseen;
 
 fn context() -> Context {
