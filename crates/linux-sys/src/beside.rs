@@ -14,6 +14,7 @@ use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType};
 use rustix::process::{Pid, WaitOptions};
 use rustix::thread::{UnshareFlags, futex};
 
+use crate::signals::Blocked;
 use crate::{netlink, threads};
 
 /// Asks a socket for the namespace it is in.
@@ -62,39 +63,17 @@ pub fn begin() -> io::Result<Beside> {
     let mut stack = Vec::<u128>::with_capacity(STACK / size_of::<u128>());
     let flags = libc::CLONE_VM | libc::CLONE_FILES | libc::CLONE_FS | libc::SIGCHLD;
     let top = stack.spare_capacity_mut().as_mut_ptr_range().end;
+    // Unlike the first process of a sandbox the other is nothing special to the kernel: a Ctrl-C for the whole group would
+    // end it, and whoever waits for its word would wait for ever. What is started with signals blocked keeps them so.
+    let signals = Blocked::all()?;
     // SAFETY: the stack and what is said live in the value that is returned, which waits for the other before they go.
     // It runs beside this process in the same memory, and touches none of it but these two: it makes system calls
     // directly, allocates nothing, and uses no variable of the thread.
-    let signals = Blocked::all();
     let process = unsafe { libc::clone(work, top.cast(), flags, (&raw const *said).cast_mut().cast()) };
     drop(signals);
     match Pid::from_raw(process).filter(|_| process > 0) {
         Some(process) => Ok(Beside { process, said, _stack: stack }),
         None => Err(io::Error::last_os_error()),
-    }
-}
-
-/// Signals are blocked until this is dropped. What is started meanwhile has them blocked for good: unlike the first process
-/// of a sandbox it is nothing special to the kernel, so that a Ctrl-C for the whole group would end it, and whoever waits
-/// for its word would wait for ever.
-struct Blocked(libc::sigset_t);
-
-impl Blocked {
-    fn all() -> Self {
-        // SAFETY: both sets are ours, and the calls fill them; a wrong argument cannot be given.
-        unsafe {
-            let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
-            libc::sigfillset(&raw mut all);
-            libc::sigprocmask(libc::SIG_BLOCK, &raw const all, &raw mut before);
-            Self(before)
-        }
-    }
-}
-
-impl Drop for Blocked {
-    fn drop(&mut self) {
-        // SAFETY: the set is ours and was filled by the kernel.
-        unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
     }
 }
 

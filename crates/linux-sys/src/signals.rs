@@ -80,6 +80,28 @@ pub fn unblock() -> io::Result<()> {
     check(unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut()) })
 }
 
+/// Everything is blocked until this is dropped.
+#[derive(Debug)]
+pub struct Blocked(libc::sigset_t);
+
+impl Blocked {
+    pub fn all() -> io::Result<Self> {
+        let (mut all, mut before) = (set_of(&[])?, set_of(&[])?);
+        // SAFETY: `all` is an initialised signal set.
+        check(unsafe { libc::sigfillset(&raw mut all) })?;
+        // SAFETY: both are initialised signal sets, and the call fills the second.
+        check(unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const all, &raw mut before) })?;
+        Ok(Self(before))
+    }
+}
+
+impl Drop for Blocked {
+    fn drop(&mut self) {
+        // SAFETY: the set was filled by the kernel.
+        unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
+    }
+}
+
 fn set_of(signals: &[i32]) -> io::Result<libc::sigset_t> {
     let mut set = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: sigemptyset initialises the whole set.
