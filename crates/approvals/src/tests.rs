@@ -13,6 +13,29 @@ fn decision(command: &str) -> Decision {
     judge(command, &context()).decision
 }
 
+#[track_caller]
+fn asked_at_least(commands: &[&str]) {
+    for command in commands {
+        assert_ne!(decision(command), Decision::Allow, "{command}");
+    }
+}
+
+#[track_caller]
+fn allowed(commands: &[&str]) {
+    for command in commands {
+        let verdict = judge(command, &context());
+        assert_eq!(verdict.decision, Decision::Allow, "{command}: {verdict:?}");
+    }
+}
+
+#[track_caller]
+fn denied(commands: &[&str]) {
+    for command in commands {
+        let verdict = judge(command, &context());
+        assert_eq!(verdict.decision, Decision::Deny, "{command}: {verdict:?}");
+    }
+}
+
 #[test]
 fn every_rule_finds_its_examples_and_not_the_others() {
     let mut wrong = Vec::new();

@@ -1,22 +1,6 @@
 //! Nothing is believed that may not have happened: what a branch, another process or a loop leaves behind.
 
-use super::{Decision, context, decision};
-use crate::judge;
-
-#[track_caller]
-fn asked_at_least(commands: &[&str]) {
-    for command in commands {
-        assert_ne!(decision(command), Decision::Allow, "{command}");
-    }
-}
-
-#[track_caller]
-fn allowed(commands: &[&str]) {
-    for command in commands {
-        let verdict = judge(command, &context());
-        assert_eq!(verdict.decision, Decision::Allow, "{command}: {verdict:?}");
-    }
-}
+use super::*;
 
 #[test]
 fn req_a10_a_function_hides_a_program_only_where_it_surely_stands() {
@@ -172,14 +156,6 @@ fn req_a10_a_loop_turns_again_with_what_it_left() {
         "for a in *; do for b in *; do for c in *; do n=$((n+1)); echo $a$b$c$n; done; done; done",
         "s=; while :; do s=\"$s.\"; echo $s; sleep 1; done",
     ]);
-}
-
-#[track_caller]
-fn denied(commands: &[&str]) {
-    for command in commands {
-        let verdict = judge(command, &context());
-        assert_eq!(verdict.decision, Decision::Deny, "{command}: {verdict:?}");
-    }
 }
 
 /// Where a list of commands did not run to its end, the shell is still where it was.

@@ -1,23 +1,7 @@
 //! Nothing is taken for harmless because it was not looked at: files that changed, texts that nobody knows, places that
 //! only one branch has left.
 
-use super::{Decision, context, decision};
-use crate::judge;
-
-#[track_caller]
-fn asked_at_least(commands: &[&str]) {
-    for command in commands {
-        assert_ne!(decision(command), Decision::Allow, "{command}");
-    }
-}
-
-#[track_caller]
-fn allowed(commands: &[&str]) {
-    for command in commands {
-        let verdict = judge(command, &context());
-        assert_eq!(verdict.decision, Decision::Allow, "{command}: {verdict:?}");
-    }
-}
+use super::*;
 
 #[test]
 fn req_a10_a_call_is_judged_again_when_a_file_was_written_since() {
