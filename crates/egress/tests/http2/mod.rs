@@ -9,6 +9,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
 
 /// TLS as such a client speaks it.
 pub fn trusting(proxied: &Proxied) -> Arc<ClientConfig> {
@@ -27,7 +29,15 @@ pub fn trusting(proxied: &Proxied) -> Arc<ClientConfig> {
 
 /// A connection to a host, through a tunnel.
 pub async fn connect(proxied: &Proxied, host: &'static str) -> SendRequest<String> {
-    let mut tcp = tokio::net::TcpStream::connect(proxied.address).await.expect("the proxy listens");
+    let tls = tunnel(proxied, host).await;
+    let (sender, connection) = handshake(TokioExecutor::new(), TokioIo::new(tls)).await.expect("HTTP/2");
+    tokio::spawn(connection);
+    sender
+}
+
+/// The same below HTTP/2.
+pub async fn tunnel(proxied: &Proxied, host: &'static str) -> TlsStream<TcpStream> {
+    let mut tcp = TcpStream::connect(proxied.address).await.expect("the proxy listens");
     tcp.write_all(format!("CONNECT {host}:443 HTTP/1.1\r\n\r\n").as_bytes()).await.expect("the proxy reads");
     let mut answer = Vec::new();
     while !answer.ends_with(b"\r\n\r\n") {
@@ -35,8 +45,5 @@ pub async fn connect(proxied: &Proxied, host: &'static str) -> SendRequest<Strin
     }
     let connector = tokio_rustls::TlsConnector::from(trusting(proxied));
     let name = ServerName::try_from(host).expect("a name");
-    let tls = connector.connect(name, tcp).await.expect("a handshake");
-    let (sender, connection) = handshake(TokioExecutor::new(), TokioIo::new(tls)).await.expect("HTTP/2");
-    tokio::spawn(connection);
-    sender
+    connector.connect(name, tcp).await.expect("a handshake")
 }

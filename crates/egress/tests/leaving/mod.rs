@@ -10,7 +10,7 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
 use crate::answers::{listen, proxied, read_head};
-use crate::http2::trusting;
+use crate::http2::{trusting, tunnel};
 use crate::proxied::{HOST, Proxied};
 
 const BY_HAND: &str = "GET / HTTP/1.1\r\nHost: socket.example.test\r\n\r\n";
@@ -135,6 +135,26 @@ fn req_e26_a_connection_that_ends_without_farewell_inside_tls_is_one_that_was_le
             wait_for(&proxied, "\"failure\":\"client-closed\"");
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn req_e15_e26_a_body_of_http2_that_its_client_breaks_off_is_not_the_upstreams_doing() {
+    let proxied = Proxied::tls(&[HttpVersion::Http2]);
+    let (mut sender, connection) = h2::client::handshake(tunnel(&proxied, HOST).await).await.expect("HTTP/2");
+    tokio::spawn(connection);
+    let request = http::Request::post(format!("https://{HOST}/upload"))
+        .header("authorization", format!("Bearer {}", proxied.token(0).expose()));
+    let (answer, mut body) = sender.send_request(request.body(()).expect("a request"), false).expect("room");
+    body.send_data("part".into(), false).expect("room");
+    tokio::task::spawn_blocking(move || {
+        wait_for(&proxied, "/upload");
+        body.send_reset(h2::Reason::CANCEL);
+        wait_for(&proxied, "\"failure\":\"");
+        assert!(proxied.record().contains("\"failure\":\"client-closed\""), "{}", proxied.record());
+    })
+    .await
+    .expect("the record says so");
+    assert!(answer.await.is_err());
 }
 
 /// The pieces of a body in chunks, whose sizes may begin with zeros.
