@@ -5,6 +5,7 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 
+use cofferdam_egress::{ClientId, Door, Life};
 use cofferdam_testkit::upstream::HttpVersion;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
@@ -155,6 +156,41 @@ async fn req_e15_e26_a_body_of_http2_that_its_client_breaks_off_is_not_the_upstr
     .await
     .expect("the record says so");
     assert!(answer.await.is_err());
+}
+
+/// Who does not read uses up the room of its connection to the host; others must not be on it.
+#[test]
+fn req_e22_a_client_whose_answer_is_open_shares_its_connection_with_no_other() {
+    let proxied = Proxied::tls(&[HttpVersion::Http2]);
+    let url = |path: &str| format!("https://{HOST}{path}");
+    let bearer = |token: &str| format!("Authorization: Bearer {token}");
+    let own = bearer(proxied.token(0).expose());
+    // On every thread of the proxy, which goes to one that has little to do.
+    let open = ["/lines/1", "/lines/2", "/lines/3", "/lines/4"].map(|path| {
+        let stream = proxied.upstream.stream(path, "text/event-stream");
+        let client = proxied.curl(&["--http2", "-sN", "-H", &own, &url(path)]).spawn();
+        stream.send("one\n");
+        wait_for(&proxied, path);
+        (stream, client)
+    });
+    let id = ClientId::new();
+    let theirs = format!("http://{}", proxied.listen(id, Door::Proxy));
+    let token = proxied.proxy.tokens().mint(id, &proxied.providers[0], Life::Sandbox).expect("randomness");
+    for _ in 0..8 {
+        let words = ["--http2", "-s", "-x", &theirs, "-H", &bearer(token.expose()), &url("/hello")];
+        proxied.curl(&words).run().expect_status(0);
+    }
+    let requests = proxied.upstream.requests();
+    let on = |path: &str| -> Vec<usize> {
+        requests.iter().filter(|asked| asked.target.contains(path)).map(|asked| asked.connection).collect()
+    };
+    let (theirs, ours) = (on("/hello"), on("/lines/"));
+    assert_eq!((theirs.len(), ours.len()), (8, open.len()));
+    assert!(theirs.iter().all(|connection| !ours.contains(connection)), "{theirs:?} {ours:?}");
+    for (stream, client) in open {
+        stream.finish();
+        assert!(client.wait_with_output().expect("its end").status.success());
+    }
 }
 
 /// The pieces of a body in chunks, whose sizes may begin with zeros.
